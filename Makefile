@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-growth bench-peers bench-commits soak faults camera-faults sbom audit bundle wheels gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-growth bench-commits soak faults camera-faults sbom audit bundle wheels gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -23,7 +23,6 @@ help:
 	@echo "make bench-stages        the time of each stage of a picture, and the budgets of our own Python"
 	@echo "make bench-commits       BASE=main~1: is this commit slower, or does it read fewer plates?"
 	@echo "make bench-growth        pictures a second by cores, plates and megapixels, and what one more costs"
-	@echo "make bench-peers         the same pipeline behind other servers, beside ours"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make camera-faults  break plates watch, and what is around it: docs/reliability.md"
@@ -99,10 +98,6 @@ bench-commits: .venv/.workshop
 
 bench-growth: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.growth $(OPTIONS)
-
-# FastAPI is a package of the group dev.
-bench-peers: .venv/.dev
-	$(BIN)/plates bench --peers
 
 gpu-check: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.gpu_check

@@ -1,25 +1,27 @@
-"""Starts Triton and the gateway as one service, and keeps both running."""
+"""Starts Triton and the gateway as one service, keeps both running, and says when it is ready."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import os
+import socket
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from orchestrator.cli.gateway_flags import GatewayFlags
-from orchestrator.cli.service_manager import report_ready
 from orchestrator.cli.standard_streams import say
-from orchestrator.cli.welcome import welcome
 from orchestrator.cli.workshop import draw_canary
 from orchestrator.errors import SettingsError
 from orchestrator.host.canary import CANARY_FILES, has_canary
+from orchestrator.host.loopback import reach
 from orchestrator.serving.gateway import launcher
-from orchestrator.serving.gateway.options import GatewayOptions
+from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
 from orchestrator.serving.supervisor.local_server import keep_models
 from orchestrator.serving.supervisor.models.model_repository import list_models
-from orchestrator.serving.supervisor.models.plate_models import MODELS, ONE_MODEL
+from orchestrator.serving.supervisor.models.plate_models import MODELS, ONE_MODEL, holds_plates
 from orchestrator.serving.supervisor.models.repository_writer import canary_folder
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
 from orchestrator.serving.supervisor.ports import ListenAddress
@@ -147,3 +149,99 @@ def _with_canary(gateway: GatewayOptions, models: Path) -> GatewayOptions:
             err=True,
         )
     return replace(gateway, canary=folder)
+
+
+SOCKET = "NOTIFY_SOCKET"
+"""The variable that systemd sets for a unit with `Type=notify`: the address of its socket."""
+READY = b"READY=1"
+
+logger = logging.getLogger(__name__)
+
+
+def report_ready(environ: Mapping[str, str] = os.environ) -> None:
+    """Tell systemd that the service is ready; without systemd, do nothing.
+
+    A socket that cannot be reached is logged: the service itself can work without it.
+
+    Args:
+        environ: The environment. In the address, a leading @ stands for an abstract socket.
+    """
+    address = environ.get(SOCKET, "")
+    if not address:
+        return
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
+            connection.sendto(READY, address)
+    except OSError as error:
+        logger.warning("systemd was not told that the service is ready: %s", error.strerror)
+
+
+STREET = "tests/data/street.jpg"
+"""A picture for a first try."""
+
+
+def welcome(options: ServerOptions, gateway: GatewayOptions | None) -> str:
+    """Return the message for a service that is ready."""
+    named = _name_gateway(options, gateway) if gateway else _name_triton(options)
+    first = _first_steps(options, gateway)
+    return "\n".join(["ready", *named, "", *first, "", "Ctrl-C stops all of it."])
+
+
+def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[str]:
+    if gateway.has_plates:
+        yield f"  page     {_url(gateway)}/"
+        yield f"  REST     {_url(gateway)}/v1/recognize"
+        yield f"  docs     {_url(gateway)}/docs"
+        if gateway.cameras:
+            yield f"  live     {_url(gateway)}/live"
+    yield f"  KServe   {_reached(gateway.http)}"
+    if gateway.grpc:
+        yield f"  gRPC     {_reached(gateway.grpc)}"
+    if gateway.metrics:
+        yield f"  metrics  http://{_reached(gateway.metrics)}/metrics"
+    if options.explicit:
+        yield f"  admin    http://{options.http_url}/v2/repository, with PLATES_ADMIN_KEY"
+
+
+def _name_triton(options: ServerOptions) -> Iterator[str]:
+    yield "  bare Triton, without the gateway"
+    http, grpc, metrics = (
+        _reached(Address(listener.host, listener.port)) for listener in options.listening
+    )
+    yield f"  HTTP     {http}"
+    yield f"  gRPC     {grpc}"
+    yield f"  metrics  http://{metrics}/metrics"
+
+
+def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iterator[str]:
+    if not holds_plates(options.repository):
+        names = (name for folder in options.served_as_they_lie for name in list_models(folder))
+        yield f"models: {', '.join(gateway.models if gateway else names)}"
+        url = _url(gateway) if gateway else _reached(Address(options.host, options.http_port))
+        yield f"Inputs and outputs of a model: curl {_header(gateway)}{url}/v2/models/NAME"
+        return
+    yield "Try it from another terminal:"
+    url = _reached(Address(options.host, options.http_port))
+    if gateway:
+        yield f"  curl {_header(gateway)}--data-binary @{STREET} {_url(gateway)}/v1/recognize"
+        url = _url(gateway) if gateway.certificate else _reached(gateway.http)
+    wants_keys = gateway is not None and gateway.wants_keys
+    variable, argument = ("PLATES_KEY=KEY ", ', key="KEY"') if wants_keys else ("", "")
+    yield f"  {variable}.venv/bin/plates recognize {STREET} --url {url}"
+    yield "or from Python:"
+    yield "  from orchestrator import PlateClient"
+    yield f'  print(PlateClient("{url}"{argument}).recognize("{STREET}").to_dataframe())'
+
+
+def _header(gateway: GatewayOptions | None) -> str:
+    return "-H 'X-API-Key: KEY' " if gateway and gateway.wants_keys else ""
+
+
+def _url(gateway: GatewayOptions) -> str:
+    return f"{'https' if gateway.certificate else 'http'}://{_reached(gateway.http)}"
+
+
+def _reached(address: Address) -> str:
+    return f"{reach(address.host)}:{address.port}"

@@ -35,7 +35,6 @@ BRINGS = {
     **dict.fromkeys(SERVER, EXTRA),
     **dict.fromkeys(WORKSHOP, "make workshop"),
     **dict.fromkeys(GPU_DECODING, "pip install -e '.[gpu-decoding]'"),
-    "fastapi": "make bench-peers",
     "cv2": f"pip install opencv-python-headless, or {EXTRA}",
 }
 """The command that installs each package. None names a package of ours: on a package index, the

@@ -7,10 +7,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
-ALIGN_CORNERS = False
-"""Option of `affine_grid` and `grid_sample`: the edges of the crop, not its pixel centres, are at
-+-1."""
-
 
 class STN(nn.Module):
     """Spatial transformer with an affine transform.

@@ -15,19 +15,38 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from plate_cameras.background_tasks import FatalTaskError, TaskStatus
+from plate_cameras.background_tasks import FatalTaskError, TaskStatus, make_note
 from plate_cameras.clocks import complete_within
 from plate_cameras.configuration import Configuration
-from plate_cameras.gates.command_reader import follow_commands
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
+from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.store.openings.gate_commands import GateCommands
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
+
+POLL_S = 0.5
+
+
+async def follow_commands(commands: GateCommands, controller: GateController) -> None:
+    """Take commands until the task is cancelled. Without a database there are none."""
+    note = make_note("gates get no commands of people")
+    while True:
+        await asyncio.sleep(POLL_S)
+        names = [status.name for status in controller.statuses]
+        try:
+            taken = await asyncio.to_thread(commands.take, names, to_sentence("late"))
+        except Exception as error:  # whatever it is, the next round may succeed
+            note(error)
+            continue
+        note(None)
+        for command in taken:
+            controller.open(command)
+
 
 LOG = logging.getLogger(__name__)
 THREADS = 32

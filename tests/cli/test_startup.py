@@ -1,7 +1,10 @@
-"""The checks of `plates serve` before its start."""
+"""The checks of `plates serve` before its start, its message when ready, and word to systemd."""
 
+import logging
 import re
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +13,9 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.cli.gateway_flags import GatewayFlags
-from orchestrator.cli.startup import check_services
-from orchestrator.cli.welcome import welcome
+from orchestrator.cli.startup import SOCKET, check_services, report_ready, welcome
 from orchestrator.errors import ServerError, SettingsError
+from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
 
@@ -131,3 +134,115 @@ def serve() -> Callable[..., str]:
 )
 def test_a_server_that_cannot_start_is_one_sentence(serve, flags: list[str], message: str) -> None:
     assert serve(*flags).startswith(message)
+
+
+@contextmanager
+def listening(address: str) -> Iterator[socket.socket]:
+    """Yield a socket that stands in for systemd's."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as systemd:
+        systemd.bind(address)
+        yield systemd
+
+
+def test_systemd_is_told_once(tmp_path: Path) -> None:
+    address = str(tmp_path / "notify")
+    with listening(address) as systemd:
+        report_ready({SOCKET: address})
+        assert systemd.recv(100) == b"READY=1"
+        with pytest.raises(BlockingIOError):
+            systemd.recv(100)
+
+
+def test_an_abstract_socket_is_named_with_an_at_sign(tmp_path: Path) -> None:
+    with listening(f"\0{tmp_path}") as systemd:
+        report_ready({SOCKET: f"@{tmp_path}"})
+        assert systemd.recv(100) == b"READY=1"
+
+
+@pytest.mark.parametrize("environ", [{}, {SOCKET: ""}])
+def test_without_systemd_nothing_is_said(environ: dict[str, str], caplog) -> None:
+    with caplog.at_level(logging.DEBUG):
+        report_ready(environ)
+    assert caplog.messages == []
+
+
+def test_a_socket_that_is_gone_is_logged(tmp_path: Path, caplog) -> None:
+    report_ready({SOCKET: str(tmp_path / "gone")})
+    assert caplog.messages == [
+        "systemd was not told that the service is ready: No such file or directory"
+    ]
+
+
+def test_the_welcome_names_one_set_of_ports() -> None:
+    lines = welcome(ServerOptions(), GatewayOptions()).splitlines()
+    assert lines[:8] == [
+        "ready",
+        "  page     http://localhost:8000/",
+        "  REST     http://localhost:8000/v1/recognize",
+        "  docs     http://localhost:8000/docs",
+        "  KServe   localhost:8000",
+        "  gRPC     localhost:8001",
+        "  metrics  http://localhost:8002/metrics",
+        "",
+    ]
+    curl = "  curl --data-binary @tests/data/street.jpg http://localhost:8000/v1/recognize"
+    assert curl in lines
+
+
+def test_the_welcome_names_the_control_room() -> None:
+    said = welcome(ServerOptions(), GatewayOptions(cameras=Path("CAMERAS.toml")))
+    assert "  live     http://localhost:8000/live\n" in said
+
+
+def test_the_welcome_names_what_there_is() -> None:
+    options = GatewayOptions(
+        http=Address("::", 8000),
+        grpc=None,
+        metrics=Address("192.0.2.7", 9090),
+        certificate=Path("c"),
+    )
+    said = welcome(ServerOptions(explicit=True, http_port=9000), options)
+    assert "  REST     https://[::1]:8000/v1/recognize\n" in said
+    assert "  metrics  http://192.0.2.7:9090/metrics\n" in said
+    assert "  admin    http://127.0.0.1:9000/v2/repository, with PLATES_ADMIN_KEY\n" in said
+    assert "gRPC" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        pytest.param(
+            GatewayOptions(certificate=Path("c"), private_key=Path("k")),
+            [
+                "  curl --data-binary @tests/data/street.jpg https://localhost:8000/v1/recognize",
+                "  .venv/bin/plates recognize tests/data/street.jpg --url https://localhost:8000",
+                '  print(PlateClient("https://localhost:8000")'
+                '.recognize("tests/data/street.jpg").to_dataframe())',
+            ],
+            id="tls",
+        ),
+        pytest.param(
+            GatewayOptions(keys=Path("keys.toml"), wants_keys=True),
+            [
+                "  curl -H 'X-API-Key: KEY' --data-binary @tests/data/street.jpg "
+                "http://localhost:8000/v1/recognize",
+                "  PLATES_KEY=KEY .venv/bin/plates recognize tests/data/street.jpg "
+                "--url localhost:8000",
+                '  print(PlateClient("localhost:8000", key="KEY")'
+                '.recognize("tests/data/street.jpg").to_dataframe())',
+            ],
+            id="keys",
+        ),
+    ],
+)
+def test_the_welcome_says_how_to_call_the_gateway(
+    options: GatewayOptions, lines: list[str]
+) -> None:
+    said = welcome(ServerOptions(), options).splitlines()
+    assert [line for line in said if line in lines] == lines
+
+
+def test_the_welcome_without_a_gateway_asks_triton() -> None:
+    said = welcome(ServerOptions(), None)
+    assert "curl" not in said
+    assert "street.jpg --url localhost:8000\n" in said

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.service_manager import SOCKET
+from orchestrator.cli.startup import SOCKET
 from tests.deploy.test_dockerfile import GATEWAY_S
 from tests.samples import PROJECT
 

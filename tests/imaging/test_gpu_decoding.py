@@ -13,7 +13,7 @@ from orchestrator.errors import ExtraError
 from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.imaging.gpu_decoding import JpegDecoder
 from orchestrator.imaging.headers import Header, check_file
-from workshop.benchmarks.first_light.jpeg_files import KINDS, draw_files
+from workshop.benchmarks.first_light.decoding_step import KINDS, draw_files
 
 FOR_OPENCV = {
     "four components", "RGB components", "cut off", "cut off, with an end",

@@ -27,7 +27,7 @@ from orchestrator.reading.skew import RATIOS
 from orchestrator.reading.third_pass import TWO_LINE_MARGINS_XY, UPPER_LINE
 from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
-from workshop.evaluation.known_boxes import read_plates
+from workshop.evaluation.recognizers import read_plates
 
 BOX = np.array([[100.0, 100.0, 200.0, 125.0]], np.float32)
 FLAT = Formats(ALPHABET, (PlateFormat("long", ("LDDDLL",)),))

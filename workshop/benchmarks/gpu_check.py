@@ -51,7 +51,7 @@ FLOOR = 100.0
 answers 472; two cores of a CPU answer some 30."""
 
 
-def differ(wanted: Plates, got: Plates, box_px: float = BOX_PX) -> list[str]:
+def differ(wanted: Plates, got: Plates) -> list[str]:
     """Describe each difference of two answers above the tolerance; the order does not matter."""
     if len(wanted) != len(got):
         return [f"plates: wanted {len(wanted)}, got {len(got)}"]
@@ -60,16 +60,16 @@ def differ(wanted: Plates, got: Plates, box_px: float = BOX_PX) -> list[str]:
     for plate in wanted:
         nearest = min(left, key=lambda other: _distance_px(plate, other))
         left.remove(nearest)
-        differences += _different(plate, nearest, box_px)
+        differences += _different(plate, nearest)
     return differences
 
 
-def _different(wanted: Plate, got: Plate, box_px: float) -> Iterator[str]:
+def _different(wanted: Plate, got: Plate) -> Iterator[str]:
     name = wanted.text or wanted.raw_text or "?"
     if wanted.text != got.text:
         yield f"{name}: wanted the text {wanted.text!r}, got {got.text!r}"
-    if (distance := _distance_px(wanted, got)) > box_px:
-        yield f"{name}: wanted the box within {box_px:g} px, got {distance:.2f} px"
+    if (distance := _distance_px(wanted, got)) > BOX_PX:
+        yield f"{name}: wanted the box within {BOX_PX:g} px, got {distance:.2f} px"
     for kind in ("detection_score", "text_score"):
         apart = abs(getattr(wanted, kind) - getattr(got, kind))
         if apart > SCORE:

@@ -44,7 +44,7 @@ from workshop.evaluation.scores import (
     expected_calibration_error,
     reliability,
 )
-from workshop.reporting.comparison import ratio
+from workshop.reporting.tables import ratio
 
 WIDTH_EDGES_PX = (40.0, 60.0, 80.0, 120.0, 160.0)
 TILT_EDGES_DEG = (1.0, 2.0, 5.0, 10.0)

@@ -9,16 +9,16 @@ Z_95 = 1.959964
 """The two-sided 95 % quantile of the normal distribution."""
 
 
-def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float, float] | None:
+def wilson_interval(successes: int, trials: int) -> tuple[float, float] | None:
     """Return the 95 % confidence interval of a proportion; None without trials.
 
     Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
     """
     if not trials:
         return None
-    rate, z2 = successes / trials, z * z
+    rate, z2 = successes / trials, Z_95**2
     centre = (rate + z2 / (2 * trials)) / (1 + z2 / trials)
-    spread = math.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials) * z
+    spread = math.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials) * Z_95
     return max(0.0, centre - spread), min(1.0, centre + spread)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orchestrator.formats.edit_distance import edit_costs, edit_distance
-from workshop.reporting.comparison import ratio
+from workshop.reporting.tables import ratio
 
 Pair = tuple[str, str]
 """A wanted text and a read text, or one character of each."""

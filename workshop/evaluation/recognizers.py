@@ -15,27 +15,68 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orchestrator.arrays import Array
 from orchestrator.client import PlateClient
 from orchestrator.contract import FROM_DETECTION
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA, Formats, read_formats
+from orchestrator.networks import quantized
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.options import NetworkOptions
+from orchestrator.networks.registry import NETWORKS, choose_engine
 from orchestrator.networks.runs import Networks
 from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
+from orchestrator.reading.affine_crops import compose, frames_of
+from orchestrator.reading.crops import crop_boxes, cut_boxes
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.reader import Reader
+from orchestrator.reading.improvement import improve
+from orchestrator.reading.reader import PlateReadings, Reader
+from orchestrator.reading.second_pass import SECOND_PASS
+from orchestrator.reading.third_pass import THIRD_PASS
 from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.settings import Settings
 from workshop.evaluation.checkpoints import assemble
-from workshop.evaluation.known_boxes import read_plates
-from workshop.evaluation.running_engines import name_engines
+
+
+def name_engines(engine: Engine, weights: Path) -> dict[str, Engine]:
+    """Return the engine that runs each network when this engine was chosen for all.
+
+    Args:
+        engine: The chosen engine, not `auto`.
+        weights: The folder of the weights. A network without an 8-bit form of these weights runs in
+            float32. A detector from another project runs in TorchScript.
+
+    Raises:
+        WeightsError: A weight file has another SHA-256 than SHA256SUMS lists.
+    """
+    engines = {name: choose_engine(name, weights, engine) for name in NETWORKS}
+    for name, chosen in engines.items():
+        if chosen is Engine.OPENVINO_INT8 and quantized.read(name, weights) is None:
+            engines[name] = Engine.OPENVINO
+    return engines
+
+
+def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
+    """Read the plates in boxes, and again those where it helps, but look for no better boxes.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        xyxy: The boxes, float32 [N, 4] of NumPy; N at least 1.
+        reader: The networks and formats.
+    """
+    cuts = crop_boxes(picture, xyxy)
+    straight, theta = reader.stn(cut_boxes(picture, cuts))
+    logits = reader.lprnet(straight)
+    frames = compose(frames_of(cuts), theta)
+    first = PlateReadings(xyxy, frames, logits, reader.decode(logits))
+    return improve(picture, first, reader, (SECOND_PASS, THIRD_PASS))
+
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
 """Parameters for detection that give the whole precision-recall curve, as YOLOv5 validates."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from workshop.reporting.comparison import ratio
+from workshop.reporting.tables import ratio
 
 SURE = 0.9
 """Score from which a text counts as sure. About 90 % of the texts with this score are right."""

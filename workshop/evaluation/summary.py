@@ -19,9 +19,10 @@ from workshop.evaluation.results import (
     Report,
     Verdicts,
 )
-from workshop.reporting.comparison import Row, compare
 from workshop.reporting.tables import (
     NOTHING,
+    Row,
+    compare,
     format_count,
     format_markdown,
     format_number,

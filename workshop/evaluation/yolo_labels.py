@@ -68,13 +68,6 @@ def write_labels(path: Path, boxes: Iterable[Iterable[float]], size_wh: tuple[in
     path.write_text(text, encoding="utf-8")
 
 
-def append_label(path: Path, box: Iterable[float], size_wh: tuple[int, int]) -> None:
-    """Add a box, in xyxy pixels of a picture of this size, to a label file."""
-    known = path.read_text(encoding="utf-8").rstrip("\n") if path.is_file() else ""
-    line = _line(*box, size_wh=size_wh)
-    path.write_text(f"{known}\n{line}" if known else line, encoding="utf-8")
-
-
 def _line(x0: float, y0: float, x1: float, y1: float, *, size_wh: tuple[int, int]) -> str:
     wide, high = size_wh
     x, y = (x0 + x1) / 2 / wide, (y0 + y1) / 2 / high

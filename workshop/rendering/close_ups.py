@@ -10,23 +10,21 @@ Example:
 
 from __future__ import annotations
 
-import csv
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
 
 from orchestrator.imaging.files import Bgr
-from workshop.rendering.camera import CAR_PLATE, Quad, View, compress, warp
+from workshop.rendering.camera import CAR_PLATE, Quad, View, warp
 from workshop.rendering.cars import draw_car
 from workshop.rendering.commands import Command, at_least
 from workshop.rendering.country import Country, FlatPlate, country_of
 from workshop.rendering.samples.photos import bumper
 from workshop.rendering.scenery import draw_backdrop
-from workshop.rendering.scenes import COLUMNS, check_new
+from workshop.rendering.scenes import LabelledPicture, photograph_badly, write_pictures
 
 SEED = 3500
 """Seed of the measured set. No training uses it."""
@@ -48,34 +46,8 @@ CAR_PX = 1200
 """Width of the car behind a plate before it is fitted to the plate."""
 
 
-@dataclass(frozen=True)
-class CloseUp:
-    """A picture that one plate fills.
-
-    Attributes:
-        picture: (H, W, 3) uint8 BGR.
-        text: Text of the plate.
-        xyxy: Box round the plate, pixels.
-        turn_deg: Turn of the plate, clockwise.
-        format: Name of the plate's format.
-        is_standard: True if it is the country's first format.
-    """
-
-    picture: Bgr
-    text: str
-    xyxy: tuple[float, float, float, float]
-    turn_deg: float
-    format: str
-    is_standard: bool
-
-    @property
-    def share(self) -> float:
-        """Width of the box, as a share of the picture's width."""
-        return (self.xyxy[2] - self.xyxy[0]) / self.picture.shape[1]
-
-
-def draw_close_ups(country: Country, count: int, seed: int = SEED) -> Iterator[CloseUp]:
-    """Draw close-ups of random plates; the same seed gives the same pictures."""
+def draw_close_ups(country: Country, count: int, seed: int = SEED) -> Iterator[LabelledPicture]:
+    """Draw close-ups of random plates, whose regions are their boxes, from a seed."""
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
         plate = country.random_plate(rng)
         turn_deg = float(rng.uniform(-MAX_ROTATION_DEG, MAX_ROTATION_DEG))
@@ -83,7 +55,10 @@ def draw_close_ups(country: Country, count: int, seed: int = SEED) -> Iterator[C
         seen = View(yaw, pitch, turn_deg, 1.0).quad(plate.proportion)
         place = _place_tightly if index % TIGHT_EVERY == TIGHT_EVERY - 1 else _place_in_photo
         quad, size_wh = place(rng, seen)
-        yield _draw(rng, country, plate, quad, size_wh, turn_deg)
+        (x0, y0), (x1, y1) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
+        kind = "std" if plate.format == country.drawn[0] else "other"
+        picture = _draw(rng, plate, quad, size_wh)
+        yield LabelledPicture(picture, plate.text, kind, (x0, y0, x1, y1), plate.format)
 
 
 def _place_in_photo(rng: np.random.Generator, seen: Quad) -> tuple[Quad, tuple[int, int]]:
@@ -107,23 +82,14 @@ def _place_tightly(rng: np.random.Generator, seen: Quad) -> tuple[Quad, tuple[in
     return quad + rng.uniform(0, 1, 2) * room, (wide, int(size_wh[1]))
 
 
-def _draw(
-    rng: np.random.Generator,
-    country: Country,
-    plate: FlatPlate,
-    quad: Quad,
-    size_wh: tuple[int, int],
-    turn_deg: float,
-) -> CloseUp:
+def _draw(rng: np.random.Generator, plate: FlatPlate, quad: Quad, size_wh: tuple[int, int]) -> Bgr:
     factor = min(1.0, DRAWN_PX / size_wh[0])
     drawn_wh = (round(size_wh[0] * factor), round(size_wh[1] * factor))
     behind = (_before_a_car if rng.random() < 0.5 else _on_a_bumper)(rng, drawn_wh, quad * factor)
-    picture = _photograph(rng, warp(plate.picture, behind, quad * factor))
+    picture = photograph_badly(rng, warp(plate.picture, behind, quad * factor))
     if factor < 1:
-        picture = cv2.resize(picture, size_wh, interpolation=cv2.INTER_CUBIC).astype(np.uint8)
-    (x0, y0), (x1, y1) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
-    is_standard = plate.format == country.drawn[0]
-    return CloseUp(picture, plate.text, (x0, y0, x1, y1), turn_deg, plate.format, is_standard)
+        return cv2.resize(picture, size_wh, interpolation=cv2.INTER_CUBIC).astype(np.uint8)
+    return picture
 
 
 def _on_a_bumper(rng: np.random.Generator, size_wh: tuple[int, int], quad: Quad) -> Bgr:
@@ -151,39 +117,9 @@ def _before_a_car(rng: np.random.Generator, size_wh: tuple[int, int], quad: Quad
     return together.clip(0, 255).astype(np.uint8)
 
 
-def _photograph(rng: np.random.Generator, picture: Bgr) -> Bgr:
-    """Expose, blur, add noise and compress, as in the pictures of `workshop.rendering.scenes`."""
-    light = picture.astype(np.float32) * rng.uniform(0.3, 1.15) + rng.uniform(0, 30)
-    light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.3)).astype(np.float32)
-    light += rng.normal(0, rng.uniform(0.5, 10), light.shape).astype(np.float32)
-    return compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(35, 96)))
-
-
-def write_close_ups(folder: Path, close_ups: Iterable[CloseUp]) -> None:
-    """Write `images/` and `labels.csv` into a new or empty folder; regions are the plates' boxes.
-
-    Raises:
-        DataError: The folder is not empty.
-        SettingsError: The renderer does not draw a plate.
-    """
-    check_new(folder)
-    images = folder / "images"
-    images.mkdir(parents=True)
-    with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow((*COLUMNS, "share", "turn_deg"))
-        for index, close_up in enumerate(close_ups):
-            name = f"{index:04d}.jpg"
-            cv2.imwrite(str(images / name), close_up.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
-            kind = "std" if close_up.is_standard else "other"
-            box = (f"{side:.1f}" for side in close_up.xyxy)
-            form = (f"{close_up.share:.3f}", f"{close_up.turn_deg:.1f}")
-            table.writerow([name, close_up.text, kind, *box, close_up.format, *form])
-
-
 def _act(options: Namespace) -> None:
     country = country_of(options.formats)
-    write_close_ups(options.out, draw_close_ups(country, options.count, options.seed))
+    write_pictures(options.out, draw_close_ups(country, options.count, options.seed))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -18,14 +18,18 @@ from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import Field, GlyphSource
 from workshop.rendering.russia_parts import (
     LETTER,
+    LOOKS,
+    SMALL_MM,
+    US_MM,
+    Look,
     Row,
+    Size,
     Style,
     draw_code,
     draw_country,
     draw_row,
     random_style,
 )
-from workshop.rendering.russia_styles import LOOKS, SMALL_MM, US_MM, Look, Size
 from workshop.rendering.texts import kinds_of, plain
 
 BORDER_MM = {2: 385.0, 3: 352.0}

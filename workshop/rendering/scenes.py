@@ -99,12 +99,17 @@ def _draw_parked(
     seed = int(rng.integers(2**31))
     drawn = scene([text], size_wh, seed=seed, country=country, format_names=[name])
     seen, quad = _turn(rng, drawn)
-    light = seen.astype(np.float32) * rng.uniform(0.3, 1.15) + rng.uniform(0, 30)
-    light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.3)).astype(np.float32)
-    light += rng.normal(0, rng.uniform(0.5, 10), light.shape).astype(np.float32)
-    picture = compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(35, 96)))
+    picture = photograph_badly(rng, seen)
     xyxy = np.concatenate([quad.min(axis=0), quad.max(axis=0)])
     return LabelledPicture(picture, plain(text), kind, _region(xyxy, picture.shape[1::-1]), name)
+
+
+def photograph_badly(rng: np.random.Generator, picture: Bgr) -> Bgr:
+    """Expose, blur, add noise and compress, as a poor camera does."""
+    light = picture.astype(np.float32) * rng.uniform(0.3, 1.15) + rng.uniform(0, 30)
+    light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.3)).astype(np.float32)
+    light += rng.normal(0, rng.uniform(0.5, 10), light.shape).astype(np.float32)
+    return compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(35, 96)))
 
 
 def _turn(rng: np.random.Generator, drawn: Scene) -> tuple[Bgr, NDArray[np.float64]]:

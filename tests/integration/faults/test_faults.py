@@ -3,7 +3,7 @@
 import pytest
 
 from workshop.benchmarks.fault_runs import choose
-from workshop.benchmarks.faults import killing
+from workshop.benchmarks.faults import signals
 from workshop.benchmarks.faults.callers import build_requests
 from workshop.benchmarks.faults.harness import Harness
 from workshop.benchmarks.faults.pictures import render_crops, render_pictures
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.nightly
 def test_killed_workers_are_replaced_and_no_caller_sees_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(killing, "CALLS", 60)
-    monkeypatch.setattr(killing, "KILLS", 2)
-    monkeypatch.setattr(killing, "PAUSE_S", 0.5)
+    monkeypatch.setattr(signals, "CALLS", 60)
+    monkeypatch.setattr(signals, "KILLS", 2)
+    monkeypatch.setattr(signals, "PAUSE_S", 0.5)
     requests = build_requests(render_pictures(6), render_crops(6))
     harness = Harness(requests, each=1, before_s=1.0)
     one, several = harness.make(choose(FAULTS, ["kill-stn", "random-kills"]))

@@ -15,7 +15,7 @@ from orchestrator.contract import SHM
 from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
-from orchestrator.serving.supervisor.shared_memory import Regions
+from orchestrator.serving.supervisor.server_folder import Regions
 from tests.integration.doubling import write_doubling
 from tests.integration.serving import remaining
 from tests.samples import PLATES, STREET

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import PlateClient
-from orchestrator.cli.service_manager import READY, SOCKET
+from orchestrator.cli.startup import READY, SOCKET
 from orchestrator.errors import PlateError
 from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions

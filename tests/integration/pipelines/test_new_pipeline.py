@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import tritonclient.http
 
-from orchestrator.serving.supervisor.launch.readiness import is_ready
 from orchestrator.serving.supervisor.local_server import on_free_ports, own_server
 from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_start import is_ready
 from tests.samples import PROJECT
 from tests.waiting import until
 from workshop.rendering.scenery import scene

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plate_cameras.configuration import Camera, Configuration, Store
-from plate_cameras.gates import command_reader, conditions, gate_thread
+from plate_cameras.gates import conditions, gate_thread
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.gate_thread import GateThread
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
@@ -41,7 +41,7 @@ def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
 def follow_for(store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the gates until nothing waits."""
     monkeypatch.setattr(gate_thread, "make_relay", lambda _: relay)
-    monkeypatch.setattr(command_reader, "POLL_S", 0.01)
+    monkeypatch.setattr(gate_thread, "POLL_S", 0.01)
 
     async def act() -> None:
         gates = GateThread(store, lambda _: None)

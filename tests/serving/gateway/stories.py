@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.gateway.policy.admission import Admission, Counts
+from orchestrator.serving.gateway.policy.admission import Admission, Counts, RateLimit
 from orchestrator.serving.gateway.policy.clients import USUAL, Client
-from orchestrator.serving.gateway.policy.rate_limit import RateLimit
 from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import USUAL_COST, Cost
 from tests.virtual_time import Clock

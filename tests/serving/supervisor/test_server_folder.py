@@ -1,16 +1,23 @@
-"""Files of a server on disk, and paths that a worker can read."""
+"""A server's files on disk and in shared memory: readable by workers, and removed after its end."""
 
 import errno
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
-from orchestrator.serving.supervisor.server_folder import ServerFolder, is_plain, writing
+from orchestrator.serving.supervisor import server_folder
+from orchestrator.serving.supervisor.server_folder import (
+    Regions,
+    ServerFolder,
+    is_plain,
+    remove_left_regions,
+    writing,
+)
 
 
 @pytest.fixture
@@ -51,14 +58,14 @@ def test_a_temporary_folder_that_is_not_ascii_is_reached_through_a_link(
     assert folder.path.resolve().parent == tmp_path / "врем"
     folder.remove()
     assert list((tmp_path / "врем").iterdir()) == []
-    assert list(SHM.glob(f"{folder.shm_prefix}*")) == []
+    assert list(server_folder.SHM.glob(f"{folder.shm_prefix}*")) == []
 
 
 def test_removing_leaves_no_shared_memory() -> None:
     folder = ServerFolder.make()
-    (SHM / f"{folder.shm_prefix}region").touch()
+    (server_folder.SHM / f"{folder.shm_prefix}region").touch()
     folder.remove()
-    assert list(SHM.glob(f"{folder.shm_prefix}*")) == []
+    assert list(server_folder.SHM.glob(f"{folder.shm_prefix}*")) == []
     assert not folder.path.exists()
 
 
@@ -112,3 +119,99 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     message = "nope/file: no room to write to: No such file"
     with pytest.raises(ServerError, match=message), writing():
         (tmp_path / "nope" / "file").write_text("")
+
+
+OWNER = """
+import sys
+from pathlib import Path
+from orchestrator.serving.supervisor import server_folder
+server_folder.SHM = Path(sys.argv[1])
+made = server_folder.Regions.make()
+(server_folder.SHM / f"{made.prefix}region").write_text("")
+print(made.prefix, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def shm(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setattr(server_folder, "SHM", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def owner(shm: Path):
+    """Another process with a region of its own."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, shm],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def test_what_is_removed_is_gone(shm: Path) -> None:
+    made = Regions.make()
+    (shm / f"{made.prefix}region").touch()
+    made.remove()
+    made.remove()
+    assert list(shm.iterdir()) == []
+
+
+def test_regions_of_this_process_are_left_alone(shm: Path) -> None:
+    made = Regions.make()
+    remove_left_regions()
+    assert [file.name for file in shm.iterdir()] == [f"{made.prefix}owner"]
+    made.remove()
+
+
+def test_regions_of_another_process_are_left_alone(owner, shm: Path) -> None:
+    remove_left_regions()
+    assert len(list(shm.iterdir())) == 2
+
+
+def test_regions_of_a_killed_process_go(owner, shm: Path) -> None:
+    owner.kill()
+    owner.wait()
+    assert len(list(shm.iterdir())) == 2
+    remove_left_regions()
+    assert list(shm.iterdir()) == []
+
+
+def test_two_of_one_process_have_different_names() -> None:
+    one, other = Regions.make(), Regions.make()
+    assert one.prefix != other.prefix
+    one.remove()
+    other.remove()
+
+
+@pytest.mark.parametrize("name", ["plates_1_2_region", "other_owner", "plates_7_new"])
+def test_what_nobody_owns_stays(shm: Path, name: str) -> None:
+    (shm / name).write_text("")
+    remove_left_regions()
+    assert (shm / name).exists()
+
+
+def test_a_link_is_not_followed(shm: Path) -> None:
+    (shm / "theirs").write_text("")
+    (shm / "plates_1_2_owner").symlink_to(shm / "theirs")
+    (shm / "plates_1_2_region").write_text("")
+    remove_left_regions()
+    assert (shm / "plates_1_2_region").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_regions_of_another_user_are_left_alone(shm: Path) -> None:
+    (shm / "plates_1_2_owner").write_text("")
+    os.chown(shm / "plates_1_2_owner", 65534, 65534)
+    remove_left_regions()
+    assert (shm / "plates_1_2_owner").exists()
+
+
+def test_others_may_read_no_region(shm: Path) -> None:
+    made = Regions.make()
+    (shm / f"{made.prefix}region").touch(0o666)
+    made.close_to_others()
+    assert {file.stat().st_mode & 0o777 for file in shm.iterdir()} == {0o600}
+    made.remove()

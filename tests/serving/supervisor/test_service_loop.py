@@ -1,5 +1,6 @@
-"""Services are started in order, started again when they die, and stopped in reverse order."""
+"""Services start in order, start again with pauses, and stop in reverse order."""
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -7,7 +8,12 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.serving.supervisor import service_loop
-from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
+from orchestrator.serving.supervisor.service_loop import (
+    Backoff,
+    ServiceSpec,
+    restart_requests,
+    supervise,
+)
 
 UNEXPECTED = FileNotFoundError("no such folder")
 Outcome = bool | BaseException
@@ -153,3 +159,58 @@ def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(events) 
 def test_an_interrupt_during_a_check_stops_everything(events) -> None:
     run(Fake("a", events, checks=[KeyboardInterrupt()]).spec)
     assert events == ["start a", "stop a 20"]
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_never_failed_may_be_tried() -> None:
+    assert Backoff(1, 8, Clock()).is_over()
+
+
+def test_pauses_double_up_to_the_longest() -> None:
+    clock = Clock()
+    backoff = Backoff(1, 5, clock)
+    assert [backoff.fail() for _ in range(4)] == [1, 2, 4, 5]
+    clock.now += 4.9
+    assert not backoff.is_over()
+    clock.now += 0.2
+    assert backoff.is_over()
+
+
+def test_a_failure_long_after_the_last_begins_anew() -> None:
+    clock = Clock()
+    backoff = Backoff(1, 8, clock)
+    assert [backoff.fail(), backoff.fail()] == [1, 2]
+    clock.now += 17
+    assert backoff.fail() == 1
+
+
+def hang_up() -> None:
+    """Do what SIGHUP does, without the signal: native threads of other tests would get it, too."""
+    signal.getsignal(signal.SIGHUP)(signal.SIGHUP, None)
+
+
+def test_a_terminal_that_is_closed_restarts_nothing(monkeypatch, tmp_path) -> None:
+    (tmp_path / "tty").touch()
+    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "tty")
+    before = signal.getsignal(signal.SIGHUP)
+    with restart_requests() as is_requested:
+        assert signal.getsignal(signal.SIGHUP) is before
+        assert not is_requested()
+
+
+def test_a_request_counts_once(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "none")
+    before = signal.getsignal(signal.SIGHUP)
+    with restart_requests() as is_requested:
+        assert not is_requested()
+        hang_up()
+        assert [is_requested(), is_requested()] == [True, False]
+    assert signal.getsignal(signal.SIGHUP) is before

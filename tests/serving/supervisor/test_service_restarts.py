@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.serving.supervisor import restarts, service_loop
+from orchestrator.serving.supervisor import service_loop
 from orchestrator.serving.supervisor.service_loop import ServiceSpec
-from tests.serving.supervisor.test_restarts import hang_up
-from tests.serving.supervisor.test_service_loop import UNEXPECTED, Fake, run
+from tests.serving.supervisor.test_service_loop import UNEXPECTED, Fake, hang_up, run
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def events() -> list[str]:
 @pytest.fixture(autouse=True)
 def no_terminal(monkeypatch, tmp_path) -> None:
     """Be a process without a terminal, as a service is."""
-    monkeypatch.setattr(restarts, "TERMINAL", tmp_path / "none")
+    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "none")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Steps that fail or find something wrong, and the page that tells of them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
@@ -9,28 +8,27 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
 from workshop.benchmarks.faults.report import Counts
 from workshop.benchmarks.faults.report import Row as Fault
 from workshop.benchmarks.first_light import __main__ as first_light
-from workshop.benchmarks.first_light import decoding_step, jpeg_files, networks_step
+from workshop.benchmarks.first_light import decoding_step, server_steps
+from workshop.benchmarks.first_light.__main__ import write_page
+from workshop.benchmarks.first_light.decoding_step import draw_files
 from workshop.benchmarks.first_light.faults_step import report
-from workshop.benchmarks.first_light.jpeg_files import draw_files
-from workshop.benchmarks.first_light.networks_step import measure_networks
-from workshop.benchmarks.first_light.page import STYLES, draw_throughput, write_page
-from workshop.benchmarks.first_light.server_steps import OPTIONS
+from workshop.benchmarks.first_light.server_steps import NVIDIA_SMI, OPTIONS, watch_gpu_memory
 from workshop.benchmarks.first_light.steps import REHEARSAL, WAYS, WHOLE, StepResult
+from workshop.benchmarks.service import wait
 
 RIGHT = StepResult("The machine", ("what", "value"), (("GPU", "none"),))
 
 
 def test_a_page_tells_of_what_is_wrong_and_of_steps_that_failed(tmp_path: Path) -> None:
     wrong = StepResult("Answers", ("what",), (), ("wanted 0 differences, got 3",))
-    assert not write_page({"machine": RIGHT, "answers": wrong}, ["networks"], tmp_path)
+    assert not write_page({"machine": RIGHT, "answers": wrong}, ["decoding"], tmp_path)
     page = (tmp_path / "page.md").read_text()
     assert "- answers: wanted 0 differences, got 3" in page
-    assert "- networks: the step failed" in page
+    assert "- decoding: the step failed" in page
     assert write_page({"machine": RIGHT}, [], tmp_path)
 
 
@@ -58,37 +56,6 @@ def test_a_step_that_ends_early_has_failed(
     assert not first_light._run_step("machine", tmp_path, ["--rehearse"], again=True)
 
 
-def test_a_form_that_fails_is_a_row_and_the_others_are_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(name: str, device: str) -> networks_step.Run:
-        raise RuntimeError("no such kernel\non this GPU")
-
-    def copy(name: str, device: str) -> networks_step.Run:
-        return torch.clone
-
-    monkeypatch.setattr(networks_step, "FORMS", {"TorchScript": copy, "CUDA graph": fail})
-    found = measure_networks(REHEARSAL)
-    assert {(row[0], row[5]) for row in found.rows} == {
-        ("TorchScript", ""),
-        ("CUDA graph", "RuntimeError: no such kernel"),
-    }
-    assert not found.wrong
-    assert measure_networks(replace(REHEARSAL, forms=["CUDA graph"])).wrong
-
-
-def test_settings_are_lines_by_pictures_at_once_and_way() -> None:
-    steps = (
-        (
-            ("2", "as plates serve does", "1", "10.5", "9"),
-            ("2", "as plates serve does", "4", "20.0", "9"),
-        ),
-        (("2", "detector in float32", "1", "11.0", "9"),),
-    )
-    drawn = draw_throughput([StepResult("A server", ("",) * 5, rows) for rows in steps])
-    assert [(line.x, line.y) for line in drawn.marks] == [([1, 4], [10.5, 20]), ([1], [11])]
-
-
 def test_faults_are_rows_and_what_broke_a_promise_is_wrong() -> None:
     counts = Counts(sent=9, answered=7, refused={"503": 1}, lost=1, longest_s=2.0)
     kept = Fault("a wrong access", counts=counts, recover_s=4.0, notes=("a note", "another"))
@@ -105,8 +72,7 @@ def test_faults_are_rows_and_what_broke_a_promise_is_wrong() -> None:
 def _render_once() -> Iterator[None]:
     """Render the street of all files once."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (decoding_step, jpeg_files):
-            patch.setattr(module, "render", cache(module.render))
+        patch.setattr(decoding_step, "render", cache(decoding_step.render))
         yield
 
 
@@ -136,11 +102,52 @@ def test_nvimagecodec_has_opencvs_pixels_and_its_time_is_measured() -> None:
     assert [*found.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
 
 
-def test_each_way_to_run_a_server_is_a_step_with_options_and_a_line_of_its_own() -> None:
+def test_each_way_to_run_a_server_is_a_step_with_options() -> None:
     steps = [*first_light.list_steps(WHOLE)]
     assert [f"settings-{way}" for way in WAYS] == [
         step for step in steps if step[:9] == "settings-"
     ]
     assert {*WAYS} == OPTIONS.keys()
-    assert "networks" in steps
-    assert len({*STYLES.values()}) == len(WAYS)
+
+
+SMI = """#!/bin/sh
+echo "$@" >> "$FOLDER/asked"
+case $(wc -l < "$FOLDER/asked") in 1) echo 300;; 2) echo 5000;; *) echo 700;; esac
+"""
+FAILING = "#!/bin/sh\necho asked >> $FOLDER/asked; echo 'No devices were found'; exit 6\n"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def write(script: str) -> Path:
+        (tmp_path / NVIDIA_SMI).write_text(script)
+        (tmp_path / NVIDIA_SMI).chmod(0o755)
+        return tmp_path / "asked"
+
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("FOLDER", str(tmp_path))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    monkeypatch.setattr(server_steps, "LOOK_S", 0.01)
+    return write
+
+
+def test_the_peak_of_the_server_s_gpu_stays(install) -> None:
+    asked = install(SMI)
+    with watch_gpu_memory() as memory:
+        wait(lambda: asked.exists() and len(asked.read_text().splitlines()) >= 4, "looks", 20.0)
+    assert memory.peak_mib == 5000
+    assert asked.read_text().splitlines()[0].startswith("--id=2 --query-gpu=memory.used ")
+
+
+def test_a_program_that_finds_no_gpu_tells_no_memory(install) -> None:
+    asked = install(FAILING)
+    with watch_gpu_memory() as memory:
+        wait(asked.exists, "a look", 20.0)
+    assert memory.peak_mib is None
+
+
+def test_without_the_program_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with watch_gpu_memory() as memory:
+        pass
+    assert memory.peak_mib is None

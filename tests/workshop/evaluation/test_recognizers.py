@@ -1,17 +1,20 @@
 """Recognizers with scripted networks: their results, formats and names."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import COUNTRIES, RUSSIA, Formats, PlateFormat
-from orchestrator.networks.weights import WEIGHTS
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, ScriptedInfer, picture, rows
 from workshop.evaluation.datasets import LabelledPlate, Scene
 from workshop.evaluation.outcomes import judge
-from workshop.evaluation.recognizers import RecognizerOptions, recognize_here
+from workshop.evaluation.recognizers import RecognizerOptions, name_engines, recognize_here
 
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
 BOTH, SQUARE_ONLY = Formats(ALPHABET, (LONG, SQUARE)), Formats(ALPHABET, (SQUARE,))
@@ -77,3 +80,41 @@ def test_formats_of_a_running_server_are_what_was_given() -> None:
 )
 def test_a_report_bears_the_name_of_what_recognised(options: RecognizerOptions, name: str) -> None:
     assert options.name == name
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    folder = tmp_path / "weights"
+    shutil.copytree(WEIGHTS, folder)
+    return folder
+
+
+def test_detector_and_reader_have_8_bit_forms(copied: Path) -> None:
+    assert name_engines(Engine.OPENVINO_INT8, copied) == {
+        "yolo": Engine.OPENVINO_INT8,
+        "stn": Engine.OPENVINO,
+        "lprnet": Engine.OPENVINO_INT8,
+    }
+
+
+@pytest.mark.parametrize("engine", [Engine.OPENVINO, Engine.TORCHSCRIPT])
+def test_engines_of_floats_run_every_network(copied: Path, engine: Engine) -> None:
+    assert name_engines(engine, copied) == dict.fromkeys(("yolo", "stn", "lprnet"), engine)
+
+
+def test_the_8_bit_form_of_another_detector_does_not_run(copied: Path) -> None:
+    state = torch.load(copied / "yolo.pt", weights_only=True)
+    torch.save({name: tensor * 2 for name, tensor in state.items()}, copied / "yolo.pt")
+    list_sums(copied)
+    assert name_engines(Engine.OPENVINO_INT8, copied)["yolo"] is Engine.OPENVINO
+
+
+def test_somebody_elses_detector_is_torchscript(copied: Path) -> None:
+    traced = torch.jit.trace(torch.nn.Linear(1, 1), torch.zeros(1, 1))
+    torch.jit.save(traced, copied / "yolo.pt")
+    list_sums(copied)
+    assert name_engines(Engine.OPENVINO_INT8, copied) == {
+        "yolo": Engine.TORCHSCRIPT,
+        "stn": Engine.OPENVINO,
+        "lprnet": Engine.OPENVINO_INT8,
+    }

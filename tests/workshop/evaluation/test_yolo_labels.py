@@ -4,7 +4,6 @@ import pytest
 
 from orchestrator.errors import DataError
 from workshop.evaluation.yolo_labels import (
-    append_label,
     label_file,
     label_folder,
     read_labels,
@@ -61,13 +60,3 @@ def test_a_line_holds_centre_and_size_and_is_read_back(file: Path) -> None:
         "0 0.200000 0.150000 0.200000 0.100000\n0 0.500000 0.500000 1.000000 1.000000\n"
     )
     assert to_pixels(read_labels(file)[0], (100, 200)) == pytest.approx((10, 20, 30, 40))
-
-
-@pytest.mark.parametrize("known", ["2 0.5 0.5 1 1", "2 0.5 0.5 1 1\n"])
-def test_a_label_makes_the_file_or_is_added_below_the_others(file: Path, known: str) -> None:
-    added = "0 0.200000 0.150000 0.200000 0.100000\n"
-    append_label(file, (10, 20, 30, 40), (100, 200))
-    assert file.read_text() == added
-    file.write_text(known)
-    append_label(file, (10, 20, 30, 40), (100, 200))
-    assert file.read_text() == f"2 0.5 0.5 1 1\n{added}"

@@ -8,7 +8,7 @@ import pytest
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA
 from workshop.rendering.country import country_of, russia
-from workshop.rendering.russia_styles import LOOKS
+from workshop.rendering.russia_parts import LOOKS
 
 FORMATS = """
 alphabet = "0123456789AB"

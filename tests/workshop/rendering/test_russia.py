@@ -5,7 +5,7 @@ import pytest
 
 from orchestrator.formats.plate_formats import russian
 from workshop.rendering.country import russia
-from workshop.rendering.russia_styles import LOOKS
+from workshop.rendering.russia_parts import LOOKS
 
 EXAMPLES = {
     "ru_car": "A123BC77", "ru_car_square": "A999/CB21", "ru_taxi": "TO05577",

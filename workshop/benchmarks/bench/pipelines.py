@@ -1,7 +1,4 @@
-"""Opens the pipeline in this process, with the networks and the settings of a server.
-
-The processes of the compared servers import this module, so it imports no load generator.
-"""
+"""Opens the pipeline in this process, with the networks and the settings of a server."""
 
 from __future__ import annotations
 
@@ -16,8 +13,7 @@ from orchestrator.arrays import Array
 from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.networks.engines import choose
 from orchestrator.networks.export import load_networks
-from orchestrator.pipeline import Infer, Tensors, recognize
-from orchestrator.plates import Plates
+from orchestrator.pipeline import Infer, Tensors
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.settings import Settings
 
@@ -32,11 +28,6 @@ class Pipeline:
     infer: Infer
     settings: Settings
     device: torch.device
-
-    @torch.inference_mode()
-    def read(self, encoded: bytes) -> Plates:
-        """Find and read the plates in the file of a picture."""
-        return recognize(self.decode(encoded), self.infer, self.settings)
 
     def decode(self, encoded: bytes) -> Array:
         """Return the picture of a file, uint8 [H, W, 3] BGR, in the library of Triton's workers."""

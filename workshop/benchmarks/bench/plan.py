@@ -12,13 +12,10 @@ from orchestrator.networks.options import CapacityOptions
 
 HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
 IN_PROCESS = "in-process"
-TRITON, REST, FASTAPI = "Triton", "gateway REST", "FastAPI"
 OVER_GRPC = (GRPC, GRPC_SHM)
 TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
-PEERS = (TRITON, REST, FASTAPI, IN_PROCESS)
-"""The servers of `--peers`, which take the place of the transports."""
 PLATES = (0, 1, 4, 20)
-CONCURRENCIES, OF_PEERS = (1, 2, 4, 8, 16), (1, 4, 16)
+CONCURRENCIES = (1, 2, 4, 8, 16)
 SECONDS, ROUNDS = 1.5, 3
 THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
 """The cells of a thin grid: these transports at every concurrency, the others at these two."""
@@ -72,13 +69,12 @@ class Plan(Conditions):
     out: Path
     files: tuple[Path, ...] = ()
     server: CapacityOptions = field(default_factory=CapacityOptions)
-    against: Path | None = None
     admin_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         _check_numbers("plates", self.plates, least=0, most=100)
         _check_numbers("concurrency", self.concurrencies, least=1, most=256)
-        check_names("transport", self.transports, PEERS if self.is_of_peers else TRANSPORTS)
+        check_names("transport", self.transports, TRANSPORTS)
         check_range("seconds", self.seconds, 0.1, 3600)
         check_range("rounds", self.rounds, 1, 1000)
         if self.address:
@@ -92,11 +88,6 @@ class Plan(Conditions):
             )
         if not address.grpc and set(self.transports) & set(OVER_GRPC):
             raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
-
-    @property
-    def is_of_peers(self) -> bool:
-        """True when servers are compared, and not transports."""
-        return self.transports == PEERS
 
     @property
     def conditions(self) -> Conditions:

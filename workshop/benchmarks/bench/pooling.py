@@ -12,7 +12,7 @@ from workshop.benchmarks.bench.metrics import Inside, add_up, look_inside
 from workshop.benchmarks.bench.plan import Key
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.processes import Peaks
-from workshop.reporting.comparison import ratio
+from workshop.reporting.tables import ratio
 
 
 @dataclass(frozen=True)

@@ -7,29 +7,12 @@ from dataclasses import dataclass
 
 from orchestrator.contract import DETECTOR
 from orchestrator.triton.stages import UNPACKING
-from workshop.benchmarks.bench.plan import (
-    FASTAPI,
-    HTTP_ENCODED,
-    IN_PROCESS,
-    REST,
-    TRITON,
-    Key,
-)
+from workshop.benchmarks.bench.plan import HTTP_ENCODED, IN_PROCESS, Key
 from workshop.benchmarks.bench.pooling import CellFigures, divide_throughput
-from workshop.reporting.comparison import ratio
+from workshop.reporting.tables import ratio
 
 SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"
 TAX = f"one call - ({UNPACKING} + {DETECTOR}), ms"
-PAIRS = (
-    (SERVED, HTTP_ENCODED, IN_PROCESS),
-    *((f"{ours} / {FASTAPI}", ours, FASTAPI) for ours in (TRITON, REST)),
-    *((f"{served} / {IN_PROCESS}", served, IN_PROCESS) for served in (TRITON, REST, FASTAPI)),
-)
-"""Titles of the ratios of throughput, and whose throughput is divided by whose."""
-SPREADS = {
-    HTTP_ENCODED: SPREAD,
-    **{server: f"{SPREAD}, {server}" for server in (TRITON, REST, FASTAPI)},
-}
 BUSY = 4
 """The number of calls at once at which a server is busy, but not flooded."""
 
@@ -63,29 +46,18 @@ def find_ratios(cells: Sequence[CellFigures]) -> tuple[Ratio, ...]:
 
 
 def _under_load(cells: Cells, picture: str) -> Found:
-    for title, above, below in PAIRS:
-        for count in _counts(cells, picture, above):
-            inside = Key(picture, below, count)
-            if inside in cells:
-                served = cells[Key(picture, above, count)]
-                yield title, count, divide_throughput(served.load, cells[inside].load)
-    for server, title in SPREADS.items():
-        busy = cells.get(Key(picture, server, BUSY))
-        if busy:
-            yield title, BUSY, ratio(busy.load.p99_ms, busy.load.p50_ms)
-    busy, counts = (
-        cells.get(Key(picture, HTTP_ENCODED, BUSY)),
-        _counts(cells, picture, HTTP_ENCODED),
+    counts = sorted(
+        key.concurrency for key in cells if (key.picture, key.transport) == (picture, HTTP_ENCODED)
     )
-    if busy and counts[-1] > BUSY:
-        most = cells[Key(picture, HTTP_ENCODED, counts[-1])]
-        yield SCALING, counts[-1], divide_throughput(most.load, busy.load)
-
-
-def _counts(cells: Cells, picture: str, transport: str) -> list[int]:
-    return sorted(
-        key.concurrency for key in cells if (key.picture, key.transport) == (picture, transport)
-    )
+    for count in counts:
+        if bare := cells.get(Key(picture, IN_PROCESS, count)):
+            served = cells[Key(picture, HTTP_ENCODED, count)]
+            yield SERVED, count, divide_throughput(served.load, bare.load)
+    if busy := cells.get(Key(picture, HTTP_ENCODED, BUSY)):
+        yield SPREAD, BUSY, ratio(busy.load.p99_ms, busy.load.p50_ms)
+        if counts[-1] > BUSY:
+            most = cells[Key(picture, HTTP_ENCODED, counts[-1])]
+            yield SCALING, counts[-1], divide_throughput(most.load, busy.load)
 
 
 def _one_call(cells: Cells, picture: str) -> Found:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from workshop.benchmarks.bench.plan import Conditions, Key, Plan, list_keys
+from workshop.benchmarks.bench.plan import Conditions, Plan, list_keys
 from workshop.benchmarks.bench.pooling import CellFigures, sum_up
 from workshop.benchmarks.bench.ratios import Ratio, find_ratios
 from workshop.benchmarks.bench.server import ServerFacts
-from workshop.benchmarks.bench.session import IdleServer, Results
+from workshop.benchmarks.bench.session import Results
 from workshop.benchmarks.pictures import Picture
 from workshop.reporting.machine import Machine, describe_machine
 
@@ -30,40 +30,8 @@ class PictureFacts:
 
 
 @dataclass(frozen=True)
-class Change:
-    """Ratios new / old of a cell, or medians over cells; None when a figure is missing."""
-
-    throughput: float | None
-    p50_ms: float | None
-    cpu_ms: float | None
-
-
-@dataclass(frozen=True)
-class CellChange:
-    """The change of one cell from the old run to the new one."""
-
-    key: Key
-    change: Change
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison with a stored run of this date: changes of common cells, and medians by way."""
-
-    date: str
-    differences: tuple[str, ...]
-    medians: Mapping[str, Change]
-    cells: tuple[CellChange, ...]
-
-
-@dataclass(frozen=True)
 class BenchReport:
-    """The report of a run.
-
-    Attributes:
-        servers: The compared servers before the load; empty without `--peers`.
-        workers: The number of a peer's processes that load the networks.
-    """
+    """The report of a run."""
 
     date: str
     machine: Machine
@@ -75,9 +43,6 @@ class BenchReport:
     ratios: tuple[Ratio, ...]
     cells: tuple[CellFigures, ...]
     notes: tuple[str, ...]
-    against: Comparison | None = None
-    servers: tuple[IdleServer, ...] = ()
-    workers: int = 0
 
     @property
     def has_failed(self) -> bool:
@@ -103,8 +68,6 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
         ratios=find_ratios(cells),
         cells=tuple(cells),
         notes=tuple(find_notes(plan, pictures, cells, results.ended)),
-        servers=results.servers,
-        workers=results.workers,
     )
 
 

@@ -58,15 +58,8 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
     """Start our server, or use the running one, for the length of a `with` block."""
     if plan.address:
         yield MeasuredServer(plan.address, _read_facts(plan.address), admin_key=plan.admin_key)
-    else:
-        with start_server(choose_options(plan)) as server:
-            yield server
-
-
-@contextmanager
-def start_server(options: ServerOptions) -> Iterator[MeasuredServer]:
-    """Run a server on free ports for the length of a `with` block."""
-    options = on_free_ports(prepare(options))
+        return
+    options = on_free_ports(prepare(choose_options(plan)))
     with run_server(options) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(

@@ -1,16 +1,34 @@
-"""Measures all rounds of a run, cell by cell."""
+"""Measures all rounds of a run, cell by cell, and the bound: the same pipeline without a server.
+
+The pipeline of the bound runs in a separate process, which waits for jobs without CPU time.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import torch
+
 from orchestrator.errors import ServerError
-from workshop.benchmarks.bench.bounds import Worker, run_worker
-from workshop.benchmarks.bench.metrics import scrape, subtract
+from orchestrator.pipeline import recognize
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.triton.stages import UNPACKING, Stopwatch
+from workshop.benchmarks.bench.metrics import Counters, add_up, read_stopwatch, scrape, subtract
+from workshop.benchmarks.bench.pipelines import (
+    Parameters,
+    Pipeline,
+    choose_variables,
+    open_pipeline,
+)
 from workshop.benchmarks.bench.plan import IN_PROCESS, Key, Plan, list_keys
 from workshop.benchmarks.bench.server import (
     MeasuredServer,
@@ -19,27 +37,85 @@ from workshop.benchmarks.bench.server import (
     open_server,
 )
 from workshop.benchmarks.bench.transports import REGION, connect
-from workshop.benchmarks.load.closed_loop import Send
+from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, repeat
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.processes import Watch, find_tree, read_cpu_s
+from workshop.benchmarks.processes import Watch, find_tree, read_cpu_s, set_variables
 
-SETTLED_S = 0.05
-"""The delay after an answer until the server has counted it, in seconds."""
+
+def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: float) -> Round:
+    """Measure the pipeline, from the bytes of a file to plates, in a number of threads."""
+    counted: list[Counters] = []
+
+    @contextmanager
+    def caller() -> Iterator[Send]:
+        torch.set_flush_denormal(True)  # a flag per thread
+        yield lambda number: Outcome(plates=_recognize(pipeline, encoded, counted))
+
+    watch = Watch(frozenset({os.getpid()}))
+    measured = measure_round(
+        caller,
+        concurrency,
+        seconds,
+        usage=lambda: Cpu(server=time.process_time()),
+        look=watch.look,
+    )
+    return replace(measured, peaks=watch.peaks(), counters=add_up(counted))
+
+
+@torch.inference_mode()
+def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> int:
+    """Return the number of plates; append the times of the stages to `counted`."""
+    watch = Stopwatch()
+    picture = pipeline.decode(encoded)
+    watch.lap(UNPACKING)
+    plates = recognize(picture, watch.time(pipeline.infer), pipeline.settings)
+    watch.finish()
+    counted.append(read_stopwatch(watch))
+    return len(plates)
+
+
+_opened: list[Pipeline] = []
+"""The pipeline of the worker process; empty in its parent."""
 
 
 @dataclass(frozen=True)
-class IdleServer:
-    """A server before the load.
+class Worker:
+    """The process that runs the pipeline, as its parent sees it; use `run_worker`."""
 
-    Attributes:
-        memory_bytes: Their memory; each process counts its part of shared pages (PSS).
-    """
+    pool: ProcessPoolExecutor
 
-    name: str
-    version: str
-    processes: int
-    memory_bytes: int
+    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+        """Measure the pipeline under load."""
+        try:
+            return self.pool.submit(_measure, encoded, concurrency, seconds).result()
+        except BrokenProcessPool as error:
+            raise ServerError(f"in-process: the worker process ended: {error}") from error
+
+
+@contextmanager
+def run_worker(options: ServerOptions, parameters: Parameters) -> Iterator[Worker]:
+    """Run the pipeline in a separate process, as a server runs it, for a `with` block."""
+    spawn = multiprocessing.get_context("spawn")  # its imports see the variables
+    ignore = (signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=ignore)
+    with pool:
+        with set_variables(choose_variables(options)):
+            opened = pool.submit(_open, options, parameters)
+        opened.result()
+        yield Worker(pool)
+
+
+def _open(options: ServerOptions, parameters: Parameters) -> None:
+    _opened.append(open_pipeline(options, parameters))
+
+
+def _measure(encoded: bytes, concurrency: int, seconds: float) -> Round:
+    return measure_load(_opened[0], encoded, concurrency, seconds)
+
+
+SETTLED_S = 0.05
+"""The delay after an answer until the server has counted it, in seconds."""
 
 
 @dataclass
@@ -48,8 +124,6 @@ class Results:
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
     server: ServerFacts | None = None
-    servers: tuple[IdleServer, ...] = ()
-    workers: int = 0
     ended: str = ""
     rounds_done: int = 0
 
@@ -104,16 +178,12 @@ class Session:
         targets: By transport, what is measured.
         worker: The process of the bound; None when no cell needs it.
         server: The facts about the Triton among the targets.
-        servers: The compared servers before the load.
-        workers: The number of a peer's processes that load the networks.
     """
 
     targets: Mapping[str, Target]
     worker: Worker | None
     pictures: Mapping[str, Picture]
     server: ServerFacts | None = None
-    servers: tuple[IdleServer, ...] = ()
-    workers: int = 0
 
     def measure_cell(self, key: Key, seconds: float) -> Round:
         """Measure one cell once."""
@@ -156,8 +226,7 @@ def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session
     """Measure every round; Ctrl-C or the end of a server stops it and keeps the results so far."""
     results = Results()
     with keep_results(results, results.rounds), start(plan, pictures) as session:
-        results.server, results.servers = session.server, session.servers
-        results.workers = session.workers
+        results.server = session.server
         for done in repeat(
             list_keys(plan, list(session.pictures)),
             plan.rounds,

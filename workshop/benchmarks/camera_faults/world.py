@@ -235,8 +235,8 @@ def _configure(world: World) -> None:
     world.file.write_text(describe_cameras(world), encoding="utf-8")
 
 
-def describe_cameras(world: World, extra: str = "") -> str:
-    """Return the text of the file of cameras, with more sections at its end."""
+def describe_cameras(world: World) -> str:
+    """Return the text of the file of cameras."""
     cameras = [f"camera{number}" for number in range(CAMERAS)]
     lines = [
         "[store]",
@@ -269,7 +269,7 @@ def describe_cameras(world: World, extra: str = "") -> str:
         lines += ["[[cameras]]", f'name = "{name}"', f"looks_per_s = {LOOKS_PER_S}"]
         lines += [f'url = "rtsp://127.0.0.1:{world.cameras.port}/{number}"']
         lines += ["motion_threshold = 0", f'lists = ["{LIST}"]']
-    return "\n".join([*lines, extra, ""])
+    return "\n".join([*lines, ""])
 
 
 def listed_texts() -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from workshop.benchmarks.commits.accuracy import Accuracy, PairedShare
-from workshop.benchmarks.commits.estimates import Estimate
-from workshop.benchmarks.commits.report import KINDS, CommitReport, Figure
+from workshop.benchmarks.commits.report import KINDS, CommitReport, Estimate, Figure
 from workshop.evaluation.pairing import SIGNIFICANT
 from workshop.reporting.tables import Rows, format_figure, format_markdown, format_percent
 

@@ -8,7 +8,6 @@ from orchestrator.contract import DECODE, DETECTOR, MODEL, READER
 from orchestrator.networks.registry import STEPS
 from workshop.benchmarks.faults.harmful_requests import hang
 from workshop.benchmarks.faults.host_faults import jump, start_and_stop_another, take_a_port
-from workshop.benchmarks.faults.killing import kill_at_random
 from workshop.benchmarks.faults.observation import Fault
 from workshop.benchmarks.faults.report import Promise
 from workshop.benchmarks.faults.resource_limits import (
@@ -19,6 +18,7 @@ from workshop.benchmarks.faults.resource_limits import (
 )
 from workshop.benchmarks.faults.settings import CLOCK, HANGING, PLAIN, PRIVATE
 from workshop.benchmarks.faults.signals import (
+    kill_at_random,
     kill_command,
     kill_everything,
     kill_triton,

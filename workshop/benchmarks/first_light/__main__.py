@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,15 +19,86 @@ import torch
 import typer
 
 from orchestrator.errors import PlateError
+from orchestrator.serving.supervisor.gpu import DEVICES
 from workshop.benchmarks.first_light.answers_step import compare_answers
 from workshop.benchmarks.first_light.decoding_step import compare_decoding
 from workshop.benchmarks.first_light.faults_step import break_workers
-from workshop.benchmarks.first_light.machine_step import look_at_machine
-from workshop.benchmarks.first_light.networks_step import measure_networks
-from workshop.benchmarks.first_light.page import SETTINGS, write_page
 from workshop.benchmarks.first_light.server_steps import check_tensors, measure_settings
-from workshop.benchmarks.first_light.steps import QUICK, REHEARSAL, WHOLE, Scope, StepResult
-from workshop.reporting.files import prepare_folder, read_report, write_report
+from workshop.benchmarks.first_light.steps import QUICK, REHEARSAL, WHOLE, Row, Scope, StepResult
+from workshop.reporting.files import explain_write_errors, prepare_folder, read_report, write_report
+from workshop.reporting.machine import describe_machine
+from workshop.reporting.tables import format_markdown
+
+LIBRARY = "libcuda.so"
+DRIVER = Path("/proc/driver/nvidia/version")
+
+
+def look_at_machine(scope: Scope) -> StepResult:
+    """Describe the machine, and measure the first use of its device."""
+    began = time.perf_counter()
+    torch.zeros(1, device=scope.torch_device).add_(1).cpu()
+    first_s = time.perf_counter() - began
+    machine = describe_machine()
+    facts: list[Row] = [
+        ("CPU", f"{machine.cpu}, {machine.cores} cores"),
+        ("memory", f"{machine.memory_bytes / 2**30:.0f} GiB"),
+        ("devices", ", ".join(sorted(device.name for device in DEVICES.glob("nvidia*"))) or "none"),
+        ("driver", DRIVER.read_text().splitlines()[0] if DRIVER.exists() else "none"),
+        (LIBRARY, _open_library()),
+        ("PyTorch", f"{torch.__version__}, CUDA {torch.version.cuda or 'none'}"),
+        ("CUDA_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES", "not set")),
+        ("first use", f"{first_s:.2f} s"),
+    ]
+    wrong = []
+    if scope.device == "gpu":
+        facts += _describe_gpu()
+        if _open_library() != "opens":
+            wrong.append(f"{LIBRARY}: wanted a library that opens, because Triton opens it")
+    return StepResult(
+        "The machine", ("what", "value"), tuple(facts), tuple(wrong), {"first use, s": first_s}
+    )
+
+
+def _open_library() -> str:
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        return str(error)
+    return "opens"
+
+
+def _describe_gpu() -> list[Row]:
+    gpu = torch.cuda.get_device_properties(0)
+    return [
+        ("GPU", f"{gpu.name}, {gpu.total_memory / 2**30:.0f} GiB"),
+        ("compute capability", f"{gpu.major}.{gpu.minor}"),
+        ("multiprocessors", str(gpu.multi_processor_count)),
+        ("GPUs", str(torch.cuda.device_count())),
+    ]
+
+
+SETTINGS = "settings"
+"""The beginning of the names of the steps that measure a server in one way each."""
+
+
+def write_page(results: Mapping[str, StepResult], failed: Sequence[str], out: Path) -> bool:
+    """Write the page, and return whether every step was done and found nothing wrong."""
+    wrong = [f"{name}: {fault}" for name, step in results.items() for fault in step.wrong]
+    wrong += [f"{name}: the step failed" for name in failed]
+    text = "\n\n".join(_write(results, wrong)) + "\n"
+    with explain_write_errors(out):
+        (out / "page.md").write_text(text, encoding="utf-8")
+    typer.echo(text)
+    return not wrong
+
+
+def _write(results: Mapping[str, StepResult], wrong: Sequence[str]) -> Iterator[str]:
+    yield "# First light of a GPU"
+    yield "\n".join(f"- {fault}" for fault in wrong) or "Nothing is wrong."
+    for step in results.values():
+        yield f"## {step.title}"
+        yield format_markdown(step.header, step.rows)
+
 
 Step = Callable[[Scope], StepResult]
 
@@ -41,7 +115,6 @@ def list_steps(scope: Scope) -> Mapping[str, Step]:
         "faults": break_workers,
         "answers": compare_answers,
         "decoding": compare_decoding,
-        "networks": measure_networks,
     }
 
 

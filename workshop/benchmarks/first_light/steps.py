@@ -41,13 +41,10 @@ class Scope:
     Attributes:
         device: `gpu`, or `cpu` in a rehearsal.
         pictures: The number of pictures whose answers are compared.
-        runs: The number of inferences that are timed for each shape and batch.
-        batches: The sizes of batches.
-        shapes: Heights and widths of the detector's inputs.
+        runs: The number of times that a file of each size is decoded.
         workers: The numbers of pictures that a server processes at once.
         ways: The ways to run a server, by their names.
         calls: The numbers of calls at once.
-        forms: The forms of the networks that are tried; all when None.
         faults: The faults that are made in workers, by name; all when None.
         is_whole: A server gets pictures that need every part of the pipeline, and not one alone.
         seconds: The duration of each measurement of a server.
@@ -56,13 +53,10 @@ class Scope:
     device: str
     pictures: int
     runs: int
-    batches: Sequence[int]
-    shapes: Sequence[tuple[int, int]]
     workers: Sequence[int]
     calls: Sequence[int]
     seconds: float
     ways: Sequence[str] = tuple(WAYS)
-    forms: Sequence[str] | None = None
     faults: Sequence[str] | None = None
     is_whole: bool = True
 
@@ -76,8 +70,6 @@ WHOLE = Scope(
     device="gpu",
     pictures=300,
     runs=30,
-    batches=(1, 2, 4, 8, 16),
-    shapes=((544, 960), (736, 960), (960, 736), (288, 288), (96, 128)),
     workers=(8, 16, 24),
     calls=(1, 4, 16, 64),
     seconds=10.0,
@@ -86,8 +78,6 @@ QUICK = replace(
     WHOLE,
     pictures=60,
     runs=10,
-    batches=(1, 8),
-    shapes=((736, 960), (288, 288)),
     workers=(24,),
     calls=(1, 48),
     seconds=5.0,
@@ -99,13 +89,10 @@ REHEARSAL = Scope(
     device="cpu",
     pictures=2,
     runs=1,
-    batches=(1,),
-    shapes=((96, 128),),
     workers=(1,),
     calls=(1,),
     seconds=0.3,
     ways=("default",),
-    forms=("TorchScript", "CUDA graph"),
     faults=("access-plate_recognition",),
     is_whole=False,
 )

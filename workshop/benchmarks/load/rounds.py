@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import typer
 
 from orchestrator.errors import PlateError
-from workshop.benchmarks.load.closed_loop import BACKOFF_S, OVERLOADED, Call, Connect, Load
+from workshop.benchmarks.load.closed_loop import OVERLOADED, Call, Connect, Load
 from workshop.benchmarks.processes import Peaks
 
 K = TypeVar("K", bound=Hashable)
@@ -69,7 +69,6 @@ def measure_round(
     concurrency: int,
     seconds: float,
     *,
-    backoff_s: float = BACKOFF_S,
     usage: Callable[[], Cpu] = Cpu,
     look: Callable[[], object] = lambda: None,
 ) -> Round:
@@ -81,7 +80,7 @@ def measure_round(
     `usage` reads the CPU seconds so far. Under load, `look` is called every `LOOK_S`; it must be
     fast.
     """
-    load = Load({"": connect}, concurrency, backoff_s=backoff_s)
+    load = Load({"": connect}, concurrency)
 
     def wait(is_reached: Callable[[], bool]) -> int:
         """Return the number of calls when a condition is true, or when every caller has ended."""

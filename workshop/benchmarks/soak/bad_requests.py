@@ -29,7 +29,6 @@ MANY_WH = (8000, 8000)
 LONG_BYTES = 81 * 2**20
 """The size of a body that is too large: the gateway accepts 80 MiB."""
 INVALID, MISSING, LONG = "INVALID_ARGUMENT", "NOT_FOUND", "RESOURCE_EXHAUSTED"
-Build = Callable[[list[Tensor]], Request]
 BadRequests = dict[str, tuple[Request, str, str]]
 """By name: the request, the wanted status, and words that the error must contain."""
 

@@ -34,10 +34,6 @@ class Plan:
         float, typer.Option("--every", min=0.05, max=3600, help="Seconds between samples.")
     ] = 1.0
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/soak")
-    publish: Annotated[
-        Path | None,
-        typer.Option(help="PNG file for the plot; soak.md beside it gets the figures."),
-    ] = None
 
     def check(self) -> None:
         """Reject a plan that makes no sense.

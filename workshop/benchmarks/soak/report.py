@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workshop.benchmarks.soak.samples import QUANTITIES, Calls, Held, Sample
+import pandas as pd
+
+from workshop.benchmarks.soak.samples import QUANTITIES, Calls
 from workshop.benchmarks.soak.trends import Allowance, Drift, Trend, judge, judge_drift
 from workshop.reporting.machine import Machine
 
@@ -23,6 +24,8 @@ SHM_ALLOWANCE = Allowance(noise=32.0, per_1000=0.1)
 have a steep slope. The noise is therefore that of four regions."""
 FILES_ALLOWANCE = Allowance(noise=2.0, per_1000=0.05)
 SHM, FILES = "/dev/shm", "temporary files"
+MEMORY = "memory_mb "
+"""The start of the names of the columns with the memory of a role."""
 MIN_WINDOWS = 40
 """The fewest samples with a latency that a drift is judged from: ten in each quarter."""
 
@@ -76,34 +79,29 @@ class SoakReport:
         return any(troubles) or is_slower or not self.is_judged
 
 
-def judge_samples(samples: Sequence[Sample]) -> tuple[Quantity, ...]:
-    """Judge all quantities that must not grow by the samples of a run."""
-    calls = [sample.calls.ended for sample in samples]
+def judge_samples(table: pd.DataFrame) -> tuple[Quantity, ...]:
+    """Judge all quantities that must not grow by the table of a run's samples."""
+
+    def judge_column(column: str, allowance: Allowance) -> Trend:
+        return judge(table["calls"].tolist(), table[column].tolist(), allowance)
+
     of_roles = [
-        Quantity(role, name, judge(calls, read_role(samples, role, name), ALLOWANCES[name]))
-        for role in list_roles(samples)
+        Quantity(role, name, judge_column(f"{name} {role}", ALLOWANCES[name]))
+        for role in list_roles(table)
         for name in QUANTITIES
     ]
-    shm = judge(calls, [sample.shm_mb for sample in samples], SHM_ALLOWANCE)
-    files = judge(calls, [sample.files for sample in samples], FILES_ALLOWANCE)
+    shm = judge_column("shm_mb", SHM_ALLOWANCE)
+    files = judge_column("files", FILES_ALLOWANCE)
     return (*of_roles, Quantity(SHM, "MiB", shm), Quantity(FILES, "files", files))
 
 
-def judge_latency(samples: Sequence[Sample]) -> Drift | None:
+def judge_latency(table: pd.DataFrame) -> Drift | None:
     """Compare late latencies with early ones; None when there are too few."""
-    windows = [sample.calls.p50_ms for sample in samples if sample.calls.p50_ms is not None]
+    windows = table["p50_ms"].dropna().tolist()
     return judge_drift(windows) if len(windows) >= MIN_WINDOWS else None
 
 
-def list_roles(samples: Sequence[Sample]) -> list[str]:
+def list_roles(table: pd.DataFrame) -> list[str]:
     """Return the roles of all processes in the samples, sorted from most to least memory."""
-    most: dict[str, float] = {}
-    for sample in samples:
-        for role, held in sample.roles.items():
-            most[role] = max(held.memory_mb, most.get(role, 0.0))
-    return sorted(most, key=lambda role: -most[role])
-
-
-def read_role(samples: Sequence[Sample], role: str, name: str) -> list[float]:
-    """Return one quantity of a role, sample by sample; 0 while the role has no process."""
-    return [float(getattr(sample.roles.get(role, Held()), name)) for sample in samples]
+    most = table.filter(like=MEMORY).max().sort_values(ascending=False, kind="stable")
+    return [str(column).removeprefix(MEMORY) for column in most.index]

@@ -21,15 +21,19 @@ from workshop.benchmarks.service import Launch, Service
 from workshop.benchmarks.soak.bad_requests import list_bad
 from workshop.benchmarks.soak.callers import Record, RequestMix, shuffle
 from workshop.benchmarks.soak.command import Plan
-from workshop.benchmarks.soak.diagrams import plot_samples
-from workshop.benchmarks.soak.files import publish, write_samples
 from workshop.benchmarks.soak.good_requests import SentPictures, draw, list_alone, list_good
 from workshop.benchmarks.soak.report import (
     SoakReport,
     judge_latency,
     judge_samples,
 )
-from workshop.benchmarks.soak.samples import Measured, Sample, find_replaced
+from workshop.benchmarks.soak.samples import (
+    Measured,
+    Sample,
+    find_replaced,
+    plot_samples,
+    tabulate,
+)
 from workshop.benchmarks.soak.text import format_report
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
@@ -58,11 +62,10 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
     text = format_report(report, plan.length)
     with explain_write_errors(plan.out):
         write_report(report, plan.out / "report.json")
-        write_samples(samples, plan.out / "samples.csv")
+        table = tabulate(samples)
+        table.to_csv(plan.out / "samples.csv", index=False)
         (plan.out / "report.txt").write_text(text + "\n", encoding="utf-8")
-        plot_samples(samples, plan.out / "soak.png", is_by_time=plan.minutes is not None)
-    if plan.publish and not report.ended:
-        publish(report, plan)
+        plot_samples(table, plan.out / "soak.png", is_by_time=plan.minutes is not None)
     return report, text
 
 
@@ -138,13 +141,14 @@ def write_up(
     plan: Plan, samples: Sequence[Sample], record: Record, left: tuple[str, ...], ended: str
 ) -> SoakReport:
     """Make the report of a run."""
+    table = tabulate(samples)
     return SoakReport(
         machine=describe_machine(),
         callers=plan.callers,
         seconds=samples[-1].seconds,
         calls=record.add_up(),
-        quantities=judge_samples(samples),
-        drift=judge_latency(samples) if plan.minutes else None,
+        quantities=judge_samples(table),
+        drift=judge_latency(table) if plan.minutes else None,
         wrong=tuple(record.wrong),
         replaced=tuple(find_replaced(samples)),
         left=left,

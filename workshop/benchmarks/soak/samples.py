@@ -6,13 +6,16 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import psutil
 
 from workshop.benchmarks.processes import SHM, count_file_bytes, find_tree, name_role
+from workshop.benchmarks.soak.trends import find_warm_up
 
 PROC = Path("/proc")
 SUPERVISOR = "supervisor"
@@ -21,6 +24,17 @@ OWN_MEMORY = ("Pss_Anon", "SwapPss")
 
 psutil does not have them: its PSS and USS count pages of programs, too."""
 KIB, MIB = 1024, 2**20
+MAX_POINTS = 240
+"""The most points in a curve."""
+DRAWN = (
+    "^memory_mb ",
+    "^descriptors ",
+    "^threads ",
+    "^shm_mb$",
+    "^calls a second$",
+    "^p(50|95)_ms$",
+)
+"""The columns of each diagram, as patterns."""
 
 
 @dataclass(frozen=True)
@@ -164,3 +178,48 @@ def _describe_changes(before: Sample, now: Sample) -> list[str]:
     new = Counter(role for pid, role in now.pids.items() if pid not in before.pids)
     when = f"{now.seconds:.0f} s, {now.calls.ended} calls"
     return [f"{role}: {gone[role]} ended, {new[role]} began (by {when})." for role in sorted(gone)]
+
+
+def tabulate(samples: Sequence[Sample]) -> pd.DataFrame:
+    """Return a row for each sample. Column `memory_mb gateway` is the memory of the gateway.
+
+    A quantity of a role is 0 while the role has no process.
+    """
+    rows = [
+        {
+            "seconds": sample.seconds,
+            "calls": sample.calls.ended,
+            **asdict(sample.calls),
+            "shm_mb": sample.shm_mb,
+            "files": sample.files,
+            **{
+                f"{name} {role}": value
+                for role, held in sample.roles.items()
+                for name, value in asdict(held).items()
+            },
+        }
+        for sample in samples
+    ]
+    table = pd.DataFrame(rows).astype({"p50_ms": float, "p95_ms": float})
+    return table.fillna({column: 0 for column in table if " " in str(column)}).round(3)
+
+
+def plot_samples(table: pd.DataFrame, path: Path, *, is_by_time: bool) -> None:
+    """Draw the table of a run's samples, by minutes or by calls. The warm-up is shaded grey.
+
+    Each point is the median of an equal part of the samples.
+    """
+    from matplotlib.figure import Figure
+
+    rate = table["calls"].diff() / table["seconds"].diff()
+    table = table.assign(minutes=table["seconds"] / 60, **{"calls a second": rate})
+    axis = "minutes" if is_by_time else "calls"
+    warm = float(np.interp(find_warm_up(table["calls"].tolist()), table["calls"], table[axis]))
+    points = np.arange(len(table)) * min(MAX_POINTS, len(table)) // len(table)
+    curves = table.groupby(points).median().set_index(axis)
+    figure = Figure(figsize=(20, 9), layout="constrained")
+    for axes, name in zip(figure.subplots(2, 3).flat, DRAWN, strict=True):
+        curves.filter(regex=name).plot(ax=axes, grid=True)
+        axes.set_ylim(bottom=0)
+        axes.axvspan(0, warm, color="#b8c4d0", alpha=0.3, zorder=0)
+    figure.savefig(path)

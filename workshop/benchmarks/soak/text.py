@@ -1,4 +1,4 @@
-"""Formats a report as text: tables for a terminal or a page, and the verdict in sentences."""
+"""Formats a report as text: a table, and the verdict in sentences."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ from collections.abc import Iterator
 
 from workshop.benchmarks.soak.report import FILES, SHM, Quantity, SoakReport
 from workshop.benchmarks.soak.trends import Trend
-from workshop.reporting.tables import Cell, format_figure, format_markdown, format_table
+from workshop.reporting.tables import Cell, format_figure, format_table
 
 HEADER = ("", "MiB after the warm-up", "at the end", "per 1,000 calls", "descriptors", "threads")
 WORDS = {"memory_mb": "memory, MiB", "MiB": "MiB"}
 
 
 def format_report(report: SoakReport, length: str) -> str:
-    """Return the whole report for a terminal."""
+    """Return the whole report."""
     parts = [describe_run(report, length), format_table(HEADER, list_rows(report))]
     return "\n\n".join([*parts, "\n".join([*describe_limits(report), *describe_verdict(report)])])
-
-
-def format_section(report: SoakReport, length: str) -> str:
-    """Return the section of a run for a page, in Markdown."""
-    lines = [describe_run(report, length), "", format_markdown(HEADER, list_rows(report))]
-    return "\n".join([*lines, " ".join([*describe_limits(report), *describe_verdict(report)])])
 
 
 def describe_run(report: SoakReport, length: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS
 from workshop.evaluation.conditions.condition_measurement import ByCondition, pool
@@ -22,50 +25,6 @@ MAX_WRONG_SHARE = 0.02
 """The part of the shown texts that may be wrong under a condition; drawn as a line."""
 
 
-@dataclass(frozen=True)
-class ConditionRow:
-    """A row of `conditions.csv`."""
-
-    condition: str
-    plates: int
-    found: int
-    read: int
-    wrong: int
-    not_shown: int
-    missed: int
-    read_rate: float | None
-    wrong_of_shown: float | None
-    ece: float | None
-    ece_equal_mass: float | None
-
-
-@dataclass(frozen=True)
-class CurveRow:
-    """A row of `condition_curves.csv`."""
-
-    curve: str
-    bin: str
-    x: float
-    plates: int
-    read: int
-    rate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ConditionPlateRow:
-    """A row of `condition_plates.csv`: a plate under a condition of the table or the curves."""
-
-    condition: str
-    image: str
-    wanted: str
-    verdict: str
-    best: str
-    text_score: float
-    width_px: float
-
-
 def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Path) -> None:
     """Write the CSV files and the plots of the conditions.
 
@@ -78,11 +37,14 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
         _plate_row(condition.name, o) for condition, judged in outcomes.items() for o in judged
     )
     points = (
-        _curve_row(title, point) for title, points_of in CURVES for point in points_of(result)
+        {"curve": title, **asdict(point)}
+        for title, points_of in CURVES
+        for point in points_of(result)
     )
-    write_csv(ConditionRow, map(_row, (*result.each, result.mean)), folder / "conditions.csv")
-    write_csv(ConditionPlateRow, plates, folder / "condition_plates.csv")
-    write_csv(CurveRow, points, folder / "condition_curves.csv")
+    rows = map(_row, (*result.each, result.mean))
+    tables = {"conditions": rows, "condition_plates": plates, "condition_curves": points}
+    for name, lines in tables.items():
+        pd.DataFrame(lines).to_csv(folder / f"{name}.csv", index=False)
     write_csv(LetterCount, result.letters, folder / "condition_letters.csv")
     curves = [draw_curve(title, points_of(result)) for title, points_of in CURVES]
     plot([curves], folder / "condition_curves.png")
@@ -102,37 +64,21 @@ def _write_reliability(outcomes: ByCondition, folder: Path) -> None:
     plot(list(zip(*drawn, strict=True)), folder / "condition_reliability.png")
 
 
-def _row(result: ConditionResult) -> ConditionRow:
-    std = result.std
-    return ConditionRow(
-        condition=result.name,
-        plates=std.plates,
-        found=std.found,
-        read=std.read,
-        wrong=std.wrong,
-        not_shown=std.not_shown,
-        missed=std.missed,
-        read_rate=std.read_rate,
-        wrong_of_shown=std.wrong_of_shown,
-        ece=result.ece,
-        ece_equal_mass=result.ece_equal_mass,
-    )
+def _row(result: ConditionResult) -> dict[str, Any]:
+    calibration = {"ece": result.ece, "ece_equal_mass": result.ece_equal_mass}
+    return {"condition": result.name, **asdict(result.std), **calibration}
 
 
-def _curve_row(title: str, point: RatePoint) -> CurveRow:
-    return CurveRow(title, **asdict(point))
-
-
-def _plate_row(name: str, outcome: Outcome) -> ConditionPlateRow:
-    return ConditionPlateRow(
-        condition=name,
-        image=outcome.path.name,
-        wanted=outcome.label.text,
-        verdict=outcome.verdict,
-        best=outcome.best,
-        text_score=round(outcome.score, 4),
-        width_px=round(outcome.width_px, 1),
-    )
+def _plate_row(name: str, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "condition": name,
+        "image": outcome.path.name,
+        "wanted": outcome.label.text,
+        "verdict": outcome.verdict,
+        "best": outcome.best,
+        "text_score": round(outcome.score, 4),
+        "width_px": round(outcome.width_px, 1),
+    }
 
 
 def draw_curve(title: str, points: Sequence[RatePoint]) -> Diagram:

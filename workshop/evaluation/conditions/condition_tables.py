@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from workshop.evaluation.reading import LetterCount
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
-from workshop.reporting.comparison import ratio
 from workshop.reporting.tables import (
     Cell,
     format_markdown,
     format_number,
     format_percent,
     format_table,
+    ratio,
 )
 
 COLUMNS = ("read", "wrong", "not shown", "found", "wrong of shown", "ECE")

@@ -21,15 +21,15 @@ from orchestrator.networks.engines import Engine
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
-from workshop.evaluation.datasets import STANDARD, list_pictures, read_ignored, read_scenes
+from workshop.evaluation.datasets import list_pictures, read_ignored
 from workshop.evaluation.negatives.false_texts import FalseAlarm, Tally, View, tally
-from workshop.evaluation.outcomes import Outcome, judge, open_picture
-from workshop.evaluation.recognizers import Answer, load_here
+from workshop.evaluation.outcomes import open_picture
+from workshop.evaluation.recognizers import load_here
 from workshop.evaluation.yolo_labels import read_labels, to_pixels
 from workshop.rendering.plateless.plateless_pictures import draw_plateless
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_csv
 from workshop.reporting.sheets import write_sheets
-from workshop.reporting.tables import format_percent, format_table
+from workshop.reporting.tables import Rows, format_table
 
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Text thresholds of the table."""
@@ -89,17 +89,6 @@ def read_all(
         yield view, recognize(torch.from_numpy(view.picture), infer, every)
 
 
-def read_standard(folder: Path, infer: Infer, settings: Settings) -> list[Outcome]:
-    """Read the standard plates of labelled pictures; texts with any score count."""
-    every = replace(settings, text_threshold=0.0)
-    outcomes = [
-        outcome
-        for scene in read_scenes(folder)
-        for outcome in judge(scene, Answer(recognize(open_picture(scene.path), infer, every)))
-    ]
-    return [outcome for outcome in outcomes if outcome.label.type == STANDARD]
-
-
 def describe(name: str, counted: Tally, threshold: float) -> str:
     """Return the figures of a set: how many texts are shown, and the table of causes."""
     shown, (low, high) = counted.shown(threshold), counted.interval(threshold)
@@ -127,27 +116,14 @@ def _by_cause(counted: Tally, shown: list[FalseAlarm]) -> str:
     return format_table(("cause", "drawn", "detected", "shown"), rows)
 
 
-def compare_thresholds(sets: Mapping[str, Tally], standard: list[Outcome]) -> str:
+def compare_thresholds(sets: Mapping[str, Tally]) -> str:
     """Return a table: what is shown at other text thresholds."""
     header = ["threshold", *(f"no plate, {name}" for name in sets)]
-    if standard:
-        header += ["plates read", "plates wrong", "part read"]
-    rows = [
-        [
-            f"{threshold:g}",
-            *(len(counted.shown(threshold)) for counted in sets.values()),
-            *(_read_at(standard, threshold) if standard else ()),
-        ]
+    rows: Rows = [
+        (f"{threshold:g}", *(len(counted.shown(threshold)) for counted in sets.values()))
         for threshold in THRESHOLDS
     ]
     return format_table(header, rows)
-
-
-def _read_at(standard: list[Outcome], threshold: float) -> tuple[int, int, str]:
-    """Return the numbers of plates read and shown wrong, and the part read."""
-    shown = [outcome for outcome in standard if outcome.best and outcome.score >= threshold]
-    right = sum(alarm.is_right for alarm in shown)
-    return right, len(shown) - right, format_percent(right / len(standard))
 
 
 def write_shown(name: str, shown: list[FalseAlarm], folder: Path) -> None:
@@ -180,10 +156,6 @@ def negatives(
     ignore: Annotated[
         Path | None, typer.Option(help="CSV of the photos' plates without a label.")
     ] = None,
-    scenes: Annotated[
-        Path | None,
-        typer.Option(help="Folder of pictures whose texts are known, for the table of thresholds."),
-    ] = None,
     text_threshold: Annotated[
         float | None, typer.Option(min=0, max=1, help="Least score of a text that is shown.")
     ] = None,
@@ -209,12 +181,11 @@ def negatives(
             number = len(list_pictures(pictures))
             opened = _watch(photo_views(pictures, labels, ignore), number, "photos")
             sets["photos"] = tally(read_all(opened, infer, settings), threshold)
-        standard = read_standard(scenes, infer, settings) if scenes else []
         for name, counted in sets.items():
             typer.echo(describe(name, counted, threshold) + "\n")
             with explain_write_errors(out):
                 write_shown(name, counted.shown(threshold), out)
-        typer.echo(compare_thresholds(sets, standard))
+        typer.echo(compare_thresholds(sets))
         typer.echo(f"\nsheets in {out}", err=True)
 
 

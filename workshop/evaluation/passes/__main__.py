@@ -21,8 +21,13 @@ from plate_cameras.configuration import Camera
 from plate_cameras.passes import Pass, PassEvent
 from plate_cameras.tracking.pass_tracker import PassTracker
 from workshop.evaluation.passes.clip_readings import KnownPixels, ReadFrame, Recognize, read_clip
-from workshop.evaluation.passes.pass_outcomes import ClipOutcome, judge_clip
-from workshop.evaluation.passes.pass_tables import calibration_table, outcome_table, pass_table
+from workshop.evaluation.passes.pass_outcomes import (
+    ClipOutcome,
+    calibration_table,
+    judge_clip,
+    outcome_table,
+    pass_table,
+)
 from workshop.evaluation.recognizers import load_here
 from workshop.rendering.road.clips import read_truth
 

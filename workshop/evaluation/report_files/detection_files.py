@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop.evaluation.detection import Curve, Detected, Match, curve_of, match
+import pandas as pd
+
+from workshop.evaluation.detection import Detected, Match, curve_of, match
 from workshop.evaluation.report_files.diagrams import draw_precision_recall
 from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw
 from workshop.evaluation.results import DetectionResult
@@ -31,15 +33,6 @@ class BoxRow:
     width_px: float
     score: float
     iou: float
-
-
-@dataclass(frozen=True)
-class CurveRow:
-    """A row of `precision_recall.csv`."""
-
-    threshold: float
-    precision: float
-    recall: float
 
 
 @dataclass(frozen=True)
@@ -89,7 +82,8 @@ def write_detection(
         chosen.sort(key=lambda judged_match: judged_match.score, reverse=True)
         write_sheets((draw(tile_of(judged_match, paths)) for judged_match in chosen), folder, stem)
     curve = curve_of(pictures)
-    write_csv(CurveRow, rows_of(curve), folder / "precision_recall.csv")
+    columns = {name: getattr(curve, name) for name in ("threshold", "precision", "recall")}
+    pd.DataFrame(columns).to_csv(folder / "precision_recall.csv", index=False)
     diagram = draw_precision_recall(curve, threshold, result.map50)
     plot([[diagram]], folder / "precision_recall.png")
 
@@ -100,12 +94,6 @@ def judge_match(picture: Detected, pair: Match, threshold: float) -> Judged:
     if pair.label is None:
         return Judged(picture, pair, FALSE_ALARM if sure else "")
     return Judged(picture, pair, HIT if sure else MISS)
-
-
-def rows_of(curve: Curve) -> list[CurveRow]:
-    """Return the points of a curve."""
-    columns = (curve.threshold.tolist(), curve.precision.tolist(), curve.recall.tolist())
-    return [CurveRow(*point) for point in zip(*columns, strict=True)]
 
 
 def row_of(judged: Judged) -> BoxRow:

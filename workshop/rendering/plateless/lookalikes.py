@@ -16,7 +16,7 @@ from orchestrator.imaging.files import Bgr
 from workshop.rendering.camera import cloud, random_colour
 from workshop.rendering.painting import Colour
 from workshop.rendering.plateless.lettering import random_row, stamp, strange_row
-from workshop.rendering.russia_styles import BLACK, BLUE, RED, WHITE, YELLOW
+from workshop.rendering.russia_parts import BLACK, BLUE, RED, WHITE, YELLOW
 
 WORDS = (
     "AUTO", "MARKET", "SERVICE", "TAXI", "CAFE", "BANK", "HOTEL", "SALE", "RENT", "PIZZA", "SHOP",

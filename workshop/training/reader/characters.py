@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from orchestrator.formats.plate_formats import Formats
 from workshop.rendering.russia import row_of_number
-from workshop.rendering.russia_parts import Style, places_in_row
-from workshop.rendering.russia_styles import LONG_MM
+from workshop.rendering.russia_parts import LONG_MM, Style, places_in_row
 from workshop.training.reader.crops import RealCrop
 from workshop.training.reader.region_codes import can_replace, paint_field
 

@@ -15,7 +15,7 @@ from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import read_formats
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state
-from workshop.evaluation.alphabets import CONTEXT, UNTOLD
+from workshop.evaluation.checkpoints import CONTEXT, UNTOLD
 
 log = logging.getLogger(__name__)
 

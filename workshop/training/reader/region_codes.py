@@ -19,7 +19,7 @@ from orchestrator.imaging.files import Bgr
 from workshop.rendering.camera import Quad, shrink
 from workshop.rendering.country import Country
 from workshop.rendering.russia import BORDER_MM
-from workshop.rendering.russia_styles import LONG_MM
+from workshop.rendering.russia_parts import LONG_MM
 from workshop.training.reader.crops import RealCrop
 
 T = TypeVar("T")

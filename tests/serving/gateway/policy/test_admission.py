@@ -7,8 +7,7 @@ import pytest
 from orchestrator.errors import SettingsError
 from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
 from orchestrator.serving.gateway.options import MIB, Limits
-from orchestrator.serving.gateway.policy.admission import Admission, Counts
-from orchestrator.serving.gateway.policy.rate_limit import RateLimit
+from orchestrator.serving.gateway.policy.admission import Admission, Counts, RateLimit
 from tests.serving.gateway.stories import (
     NOTHING,
     admission,

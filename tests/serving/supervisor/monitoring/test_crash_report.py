@@ -5,7 +5,7 @@ import json
 import pytest
 
 from orchestrator.host.heartbeat import Beat, State
-from orchestrator.serving.supervisor.monitoring.crash_report import CrashReport
+from orchestrator.serving.supervisor.monitoring.worker_monitor import CrashReport
 
 WORKING = Beat(State.WORKING, 1.0, 2.5, ("gate-7#1f-2",), "640x480")
 

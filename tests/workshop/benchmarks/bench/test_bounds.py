@@ -10,8 +10,8 @@ from orchestrator.errors import ServerError, WeightsError
 from orchestrator.networks.engines import Engine
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.triton.stages import STAGES
-from workshop.benchmarks.bench.bounds import run_worker
 from workshop.benchmarks.bench.metrics import look_inside
+from workshop.benchmarks.bench.session import run_worker
 from workshop.benchmarks.pictures import render
 
 pytestmark = pytest.mark.server

@@ -9,7 +9,6 @@ from workshop.benchmarks.bench.plan import (
     HTTP_ENCODED,
     HTTP_RAW,
     IN_PROCESS,
-    PEERS,
     TRANSPORTS,
     Address,
     Plan,
@@ -80,14 +79,10 @@ def test_urls_make_an_address_and_it_and_the_key_choose_the_transports() -> None
     assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served
 
 
-def test_peers_take_the_place_of_transports_and_every_server_gets_every_load() -> None:
-    plan = Plan(out=OUT, transports=PEERS, concurrencies=(4, 1))
-    cells = list_keys(plan, ("a",))
-    assert {(key.transport, key.concurrency) for key in cells} == {
-        (server, count) for server in PEERS for count in (1, 4)
-    }
-    with pytest.raises(SettingsError, match="transport: wanted some of http-raw"):
-        Plan(out=OUT, transports=("Triton",))
+def test_every_transport_gets_every_load() -> None:
+    plan = Plan(out=OUT, transports=(HTTP_RAW, GRPC), concurrencies=(4, 1))
+    cells = [(key.transport, key.concurrency) for key in list_keys(plan, ("a",))]
+    assert {*cells} == {(name, count) for name in (HTTP_RAW, GRPC) for count in (1, 4)}
 
 
 def test_a_report_has_the_options_that_are_not_the_usual_ones() -> None:

@@ -52,20 +52,3 @@ def test_one_call_without_plates_is_set_against_its_parts() -> None:
     bare = cell("in-process", 1, 10, picture=0.01, yolo=0.12)
     assert found(cell("http-encoded", 1, 10), bare) == {(SERVED, 1): 1.0, (TAX, 1): 35.0}
     assert found(cell("http-encoded", 1, 10, plates=2), bare) == {(SERVED, 1): 1.0}
-
-
-def test_ours_are_divided_by_theirs_round_by_round() -> None:
-    cells = [
-        cell("Triton", 16, 8, 10),
-        cell("gateway REST", 16, 6, 9),
-        cell("FastAPI", 16, 10, 10),
-        cell("in-process", 16, 20, 20),
-    ]
-    assert found(*cells) == {
-        ("Triton / FastAPI", 16): 0.9,
-        ("gateway REST / FastAPI", 16): 0.75,
-        ("Triton / in-process", 16): 0.45,
-        ("gateway REST / in-process", 16): 0.375,
-        ("FastAPI / in-process", 16): 0.5,
-    }
-    assert found(cell("Triton", 1, 10)) == {}

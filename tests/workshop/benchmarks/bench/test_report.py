@@ -11,7 +11,7 @@ from workshop.benchmarks.bench import run
 from workshop.benchmarks.bench.plan import Key, Plan, list_keys
 from workshop.benchmarks.bench.report import BenchReport
 from workshop.benchmarks.bench.server import ServerFacts
-from workshop.benchmarks.bench.session import IdleServer, Results
+from workshop.benchmarks.bench.session import Results
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.processes import Peaks
 from workshop.reporting.files import read_report
@@ -46,17 +46,15 @@ def bench(monkeypatch, tmp_path: Path):
         out: str = "new",
         named: bool = True,
         plotted: bool = False,
-        servers: tuple[IdleServer, ...] = (),
         **changed: object,
     ):
-        def measure(plan: Plan, pictures: list, _start: object) -> Results:
+        def measure(plan: Plan, pictures: list) -> Results:
             names = [picture.name for picture in pictures]
             return Results(
                 rounds={
                     key: [made_up(key, **changed)] * plan.rounds for key in list_keys(plan, names)
                 },
                 server=ServerFacts("2.51.0", {}, "cpu", plan.server.engine.value),
-                servers=servers,
                 ended=ended,
                 rounds_done=plan.rounds,
             )
@@ -108,18 +106,6 @@ def test_an_interrupted_run_reports_what_it_has(bench) -> None:
     assert "0 plates grpc x1 0 0 0 0 0.00 - - - - - 1000 40.0" in lines(result)
 
 
-def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
-    bench(out="old")
-    old = tmp_path / "old" / "report.json"
-    result = bench("--against", old, "--seconds", "3", ms=50.0, seconds=1.0)
-    printed = lines(result)
-    assert "grpc 2.00 0.50 1.00" in printed
-    cell = (
-        "0 plates http-encoded x4 0 48 0 0 16.0 50.0 50.0 50.0 0.80 0.62 1000 40.0 2.00 0.50 1.00"
-    )
-    assert cell in printed
-
-
 def test_the_grid_is_thin_unless_cells_are_named(bench, tmp_path: Path) -> None:
     def cells(*arguments: str) -> int:
         bench(*arguments, named=False)
@@ -134,7 +120,6 @@ def test_the_grid_is_thin_unless_cells_are_named(bench, tmp_path: Path) -> None:
         pytest.param(("--plates", "many"), "plates: wanted whole numbers", id="plates"),
         pytest.param(("--transport", "post"), "transport: wanted some of", id="transport"),
         pytest.param(("--file", "none.jpg"), "none.jpg: cannot be read", id="file"),
-        pytest.param(("--against", "none.json"), "none.json: wanted a readable", id="against"),
         pytest.param(("--url", "http://x:1"), "url: wanted host:port, got http", id="url"),
         pytest.param(("--out", "/dev/null/x"), "/dev/null/x: cannot write here", id="out"),
     ],
@@ -143,24 +128,6 @@ def test_bad_input_is_one_sentence(bench, arguments: tuple, message: str) -> Non
     result = bench(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr
-
-
-def test_peers_are_compared_by_ratios_and_by_what_they_hold(bench, tmp_path: Path) -> None:
-    idle = (IdleServer("FastAPI", "0.165.0", 3, 250_000_000),)
-    result = bench("--peers", servers=idle)
-    assert result.exit_code == 0
-    printed = lines(result)
-    assert "Triton / FastAPI, x16 1.00" in printed
-    assert "p99 / p50, gateway REST, x4 1.00" in printed
-    assert "FastAPI 0.165.0 3 250" in printed
-    assert read_report(BenchReport, tmp_path / "new" / "report.json").servers == idle
-
-
-@pytest.mark.parametrize("option", [("--full",), ("--url", "x:1"), ("--transport", "grpc")])
-def test_peers_refuse_options_of_transports(bench, option: tuple[str, ...]) -> None:
-    result = bench("--peers", *option)
-    assert result.exit_code == 2
-    assert f"peers: wanted without {option[0]}" in result.stderr
 
 
 def test_a_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
-"""The rounds of a run, with a worker that answers at once."""
+"""The rounds of a run with a worker that answers at once, and a server that is this process."""
 
+import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 
 from orchestrator.errors import ServerError
 from workshop.benchmarks.bench.plan import IN_PROCESS, Key, Plan
-from workshop.benchmarks.bench.session import Session, measure
+from workshop.benchmarks.bench.session import Session, Target, measure
+from workshop.benchmarks.load.closed_loop import Outcome
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.pictures import Picture
 
@@ -76,3 +79,26 @@ def test_a_server_that_ends_later_ends_the_run() -> None:
     with pytest.raises(ServerError, match="gone"):
         measure(plan(), PICTURES, FakeStart(FakeWorker(1, ServerError("gone"))))
     assert sum(map(len, results.rounds.values())) == 1
+
+
+def burn(number: int) -> Outcome:
+    """Use more CPU time than the hundredth of a second in which the kernel counts it."""
+    until = time.process_time() + 0.03
+    while time.process_time() < until:
+        pass
+    return Outcome(plates=1)
+
+
+def test_a_server_is_measured_with_its_processes() -> None:
+    target = Target(lambda picture: nullcontext(burn), lambda: frozenset({os.getpid()}))
+    measured = target.measure(PICTURES[0], 2, 0.1)
+    assert (measured.plates, measured.errors) == (1, 0)
+    assert len(measured.latencies_ms) >= 2
+    assert min(measured.cpu_s.server, measured.cpu_s.client) > 0
+    assert measured.peaks.memory_bytes > 10_000_000
+
+
+def test_a_server_that_has_ended_ends_the_measurement() -> None:
+    target = Target(lambda picture: nullcontext(burn), describe_end=lambda: "it is gone")
+    with pytest.raises(ServerError, match="it is gone"):
+        target.measure(PICTURES[0], 1, 0.1)

@@ -1,8 +1,7 @@
 import pytest
 
 from workshop.benchmarks.commits.accuracy import Accuracy, PairedShare
-from workshop.benchmarks.commits.estimates import Estimate
-from workshop.benchmarks.commits.report import CommitReport, Figure
+from workshop.benchmarks.commits.report import CommitReport, Estimate, Figure
 from workshop.benchmarks.commits.text import format_report, judge_ratio, judge_share
 from workshop.benchmarks.commits.worktrees import Commit
 from workshop.reporting.machine import Machine

@@ -1,22 +1,16 @@
 """Report of the soak test: its findings from samples, its text and its files."""
 
-import csv
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from orchestrator.errors import DataError, SettingsError
+from orchestrator.errors import SettingsError
 from workshop.benchmarks.soak.command import Plan
-from workshop.benchmarks.soak.diagrams import MAX_POINTS, plot_samples, thin
-from workshop.benchmarks.soak.files import publish, write_samples
-from workshop.benchmarks.soak.report import (
-    SoakReport,
-    judge_latency,
-    judge_samples,
-)
-from workshop.benchmarks.soak.samples import Calls, Held, Sample
-from workshop.benchmarks.soak.text import format_report, format_section
+from workshop.benchmarks.soak.report import SoakReport, judge_latency, judge_samples, list_roles
+from workshop.benchmarks.soak.samples import Calls, Held, Sample, plot_samples, tabulate
+from workshop.benchmarks.soak.text import format_report
 from workshop.reporting.machine import Machine
 
 MACHINE = Machine("a CPU", 2, 2**30, None, "Linux", "3.11", None, {})
@@ -24,8 +18,8 @@ MACHINE = Machine("a CPU", 2, 2**30, None, "Linux", "3.11", None, {})
 
 def samples(
     leak_kb: float = 0, descriptors: int = 0, p50_late: float = 50, shm_mb: float = 0
-) -> list[Sample]:
-    """A run of 10,000 calls, in which the gateway may leak so much with every call."""
+) -> pd.DataFrame:
+    """The table of a run of 10,000 calls, in which the gateway may leak so much with every call."""
     made = []
     for number in range(101):
         calls = 100 * number
@@ -40,15 +34,15 @@ def samples(
                 {1: "gateway", 2: "yolo"}, 80 + shm_mb * calls / 1000, 40,
             )
         )  # fmt: skip
-    return made
+    return tabulate(made)
 
 
-def report_of(made: list[Sample], **others: object) -> SoakReport:
-    quiet = SoakReport(MACHINE, 4, 100.0, made[-1].calls, judge_samples(made), None, (), (), (), "")
+def report_of(made: pd.DataFrame, **others: object) -> SoakReport:
+    quiet = SoakReport(MACHINE, 4, 100.0, Calls(10_000), judge_samples(made), None, (), (), (), "")
     return replace(quiet, **others)
 
 
-def growing(made: list[Sample]) -> list[tuple[str, str]]:
+def growing(made: pd.DataFrame) -> list[tuple[str, str]]:
     return [(one.of, one.name) for one in report_of(made).growing]
 
 
@@ -62,7 +56,7 @@ def growing(made: list[Sample]) -> list[tuple[str, str]]:
         pytest.param(samples(shm_mb=8), [("/dev/shm", "MiB")], id="shared memory"),
     ],
 )
-def test_each_growing_quantity_is_named(made: list[Sample], found: list[tuple[str, str]]) -> None:
+def test_each_growing_quantity_is_named(made: pd.DataFrame, found: list[tuple[str, str]]) -> None:
     assert growing(made) == found
 
 
@@ -80,7 +74,9 @@ def test_each_growing_quantity_is_named(made: list[Sample], found: list[tuple[st
         pytest.param({"ended": "interrupted"}, "ended early: interrupted", id="ended early"),
         pytest.param({"drift": judge_latency(samples(p50_late=80))}, "SLOWER: median", id="slower"),
         pytest.param(
-            {"quantities": judge_samples(samples()[:3])}, "Too few samples", id="too short"
+            {"quantities": judge_samples(samples()[:3])},
+            "Too few samples",
+            id="too short",
         ),
     ],
 )
@@ -98,42 +94,21 @@ def test_a_run_in_which_nothing_grows_says_so() -> None:
     assert format_report(report, "10,000 calls").endswith("Nothing grows.")
 
 
-def test_samples_become_lines_of_a_table(tmp_path: Path) -> None:
-    write_samples(samples(leak_kb=1024), tmp_path / "samples.csv")
-    with (tmp_path / "samples.csv").open(newline="") as file:
-        lines = [*csv.DictReader(file)]
-    assert len(lines) == 101
-    assert (lines[1]["calls"], lines[1]["memory_mb gateway"]) == ("100", "180.0")
-    assert (lines[1]["p50_ms"], lines[1]["threads yolo"]) == ("50", "16")
-
-
-def test_samples_become_a_picture(tmp_path: Path) -> None:
-    plot_samples(samples(), tmp_path / "soak.png", is_by_time=True)
+def test_samples_become_lines_of_a_table_and_a_picture(tmp_path: Path) -> None:
+    table = samples(leak_kb=1024)
+    assert len(table) == 101
+    line = table.loc[1, ["calls", "memory_mb gateway", "p50_ms", "threads yolo"]]
+    assert line.tolist() == [100, 180.0, 50, 16]
+    assert list_roles(table) == ["gateway", "yolo"]
+    plot_samples(table, tmp_path / "soak.png", is_by_time=True)
     assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_long_curve_is_thinned_by_medians_and_gaps_are_left_out() -> None:
-    many = MAX_POINTS * 5
-    x, y = thin(range(many), [float("nan")] * 5 + [1.0, 1.0, 1.0, 9.0, 1.0] * (MAX_POINTS - 1))
-    assert (len(x), x[0], set(y)) == (MAX_POINTS - 1, 7, {1.0})
-
-
-def test_a_run_is_published_beside_its_page(tmp_path: Path) -> None:
-    plan = Plan(out=tmp_path / "out", calls=10_000, publish=tmp_path / "soak.png")
-    plan.out.mkdir()
-    (plan.out / "soak.png").write_bytes(b"a plot")
-    report = report_of(samples())
-    with pytest.raises(DataError, match=r"soak\.md: No such file"):
-        publish(report, plan)
-    (tmp_path / "soak.md").write_text("# Soak\n")
-    with pytest.raises(DataError, match="wanted the part soak, got none"):
-        publish(report, plan)
-    (tmp_path / "soak.md").write_text("<!-- figures: soak -->\nold\n<!-- end of figures -->\n")
-    publish(report, plan)
-    page = (tmp_path / "soak.md").read_text()
-    assert (tmp_path / "soak.png").read_bytes() == b"a plot"
-    assert "![10,000 calls](soak.png)" in page
-    assert format_section(report, "10,000 calls") in page
+def test_a_role_without_a_process_has_zeros_and_a_missing_latency_stays_missing() -> None:
+    late = Sample(1.0, Calls(1, p50_ms=5.0), {"stn": Held(1, 2, 3)}, {}, 0, 0)
+    table = tabulate([Sample(0.0, Calls(), {}, {}, 0, 0), late])
+    assert table["threads stn"].tolist() == [0, 3]
+    assert table["p50_ms"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -46,16 +46,11 @@ def test_every_text_on_a_rendered_picture_is_wrong(tmp_path: Path) -> None:
 
 def test_labelled_plates_of_photos_are_left_out(data: Path, tmp_path: Path) -> None:
     photos = ("--pictures", data / "images/val", "--labels", data / "labels/val")
-    done = count("--count", 0, *photos, "--scenes", data, "--out", tmp_path)
+    done = count("--count", 0, *photos, "--out", tmp_path)
     assert "photos: 2 pictures, 1 detections of no plate, 1 texts shown" in done.output
     header, row, *_ = done.output.split("threshold", 1)[1].splitlines()
-    assert header.split("  ")[1:] == [
-        "no plate, photos",
-        "plates read",
-        "plates wrong",
-        "part read",
-    ]
-    assert row.split() == ["0.3", "1", "1", "1", "50.0", "%"]
+    assert header.strip() == "no plate, photos"
+    assert row.split() == ["0.3", "1"]
 
 
 def test_the_written_list_sets_plates_aside(data: Path, tmp_path: Path) -> None:

@@ -2,8 +2,12 @@ import pytest
 
 from plate_cameras.passes import PassEvent
 from tests.plate_cameras.passing import follow, new_tracker, plate
-from workshop.evaluation.passes.pass_outcomes import ClipOutcome, judge_clip
-from workshop.evaluation.passes.pass_tables import calibration_error, outcome_table
+from workshop.evaluation.passes.pass_outcomes import (
+    ClipOutcome,
+    calibration_error,
+    judge_clip,
+    outcome_table,
+)
 from workshop.rendering.road.clips import Truth, TruthBox, TruthPass
 
 TEXT, OTHER = "A123BC77", "M456OP199"

@@ -15,7 +15,7 @@ from workshop.training.detector.detector_recipe import (
     DetectorRecipe,
     DetectorSchedule,
 )
-from workshop.training.detector.detector_training import export_average, find_folders, run
+from workshop.training.detector.detector_training import Weather, export_average, find_folders, run
 from workshop.training.metrics import DetectorRow, Metrics
 from workshop.training.runs import Stopwatch
 
@@ -119,3 +119,30 @@ def test_a_run_by_the_clock_counts_the_time_before_it_was_cut_off(
     state = torch.load(tmp_path / "run" / "last.pt", weights_only=True)
     assert (state["epoch"], state["epochs"], state["spent_s"]) == (4, 4, 60)
     assert load("yolo", tmp_path / "run")
+
+
+PICTURE = np.random.default_rng(0).integers(60, 200, (96, 128, 3), dtype=np.uint8)
+LABELS = np.array([[0, 0.5, 0.5, 0.25, 0.1]])
+
+
+def changed(share: float, labels: np.ndarray = LABELS, seed: int = 0) -> list[bool]:
+    np.random.seed(seed)  # noqa: NPY002 - yolov5 seeds this generator
+    weather = Weather(share)
+    return [not np.array_equal(weather(PICTURE, labels)[0], PICTURE) for _ in range(40)]
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0, 0), (0.5, 10, 30), (1.0, 38, 40)])
+def test_so_many_pictures_are_changed(share: float, least: int, most: int) -> None:
+    assert least <= sum(changed(share)) <= most
+
+
+def test_pictures_keep_their_size_and_labels_stay() -> None:
+    for labels in (LABELS, np.zeros((0, 5))):
+        picture, same = Weather(1.0)(PICTURE, labels)
+        assert (picture.shape, picture.dtype) == (PICTURE.shape, np.uint8)
+        assert same is labels
+
+
+def test_the_epochs_seed_decides() -> None:
+    assert changed(0.5, seed=1) == changed(0.5, seed=1)
+    assert changed(0.5, seed=1) != changed(0.5, seed=2)

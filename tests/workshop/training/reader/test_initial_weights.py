@@ -6,7 +6,7 @@ import torch
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
-from workshop.evaluation.alphabets import UNTOLD
+from workshop.evaluation.checkpoints import UNTOLD
 from workshop.training.reader.initial_weights import CONTEXT, adapt, take_weights
 from workshop.training.reader.reader_trainer import Reader, save_reader
 

@@ -6,11 +6,10 @@ import torch
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
 from workshop.rendering.samples.synth import Batch, render_samples
-from workshop.training.reader.distillation import DistillingTrainer
+from workshop.training.reader.distillation import DistillingTrainer, Teacher, column_distance
 from workshop.training.reader.examination import best_path
 from workshop.training.reader.reader_recipe import ReaderSchedule, TeacherPlan
 from workshop.training.reader.sample_pools import Draw, to_input
-from workshop.training.reader.teacher import Teacher, column_distance
 
 RUSSIAN = russian()
 SCHEDULE = ReaderSchedule(steps=40, warm_up=1, rate=1e-3)

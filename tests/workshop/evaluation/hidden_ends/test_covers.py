@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workshop.rendering.covers import COVERS, hide_right
+from workshop.evaluation.hidden_ends.counting import COVERS, hide_right
 
 QUAD = np.array([[100.0, 80.0], [300.0, 80.0], [300.0, 120.0], [100.0, 120.0]])
 """A plate of 200 x 40 px."""

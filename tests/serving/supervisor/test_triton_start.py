@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.serving.supervisor.launch import readiness
-from orchestrator.serving.supervisor.launch.readiness import (
+from orchestrator.serving.supervisor import triton_start
+from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
+from orchestrator.serving.supervisor.monitoring.workers import Worker
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_start import (
     find_failure,
     is_ready,
     wait_until_ready,
 )
-from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
-from orchestrator.serving.supervisor.monitoring.workers import Worker
-from orchestrator.serving.supervisor.options import ServerOptions
 
 NOT_LOADED = "failed to load 'yolo' version 1: Internal: "
 OOM = "MemoryError: no room"
@@ -89,7 +89,7 @@ def test_a_server_that_nobody_reaches_is_not_ready() -> None:
 
 @pytest.fixture
 def not_ready(monkeypatch) -> None:
-    monkeypatch.setattr(readiness, "is_ready", lambda _options, _models: False)
+    monkeypatch.setattr(triton_start, "is_ready", lambda _options, _models: False)
 
 
 @pytest.mark.usefixtures("not_ready")
@@ -106,8 +106,8 @@ def test_a_start_that_takes_too_long_ends() -> None:
 
 def test_others_are_looked_at_until_the_server_is_ready(monkeypatch) -> None:
     answers = [False, False, True]
-    monkeypatch.setattr(readiness, "CHECK_S", 0.0)
-    monkeypatch.setattr(readiness, "is_ready", lambda _options, _models: answers.pop(0))
+    monkeypatch.setattr(triton_start, "CHECK_S", 0.0)
+    monkeypatch.setattr(triton_start, "is_ready", lambda _options, _models: answers.pop(0))
     waits: list[None] = []
     server = FakeServer(options=ServerOptions(start_timeout_s=60.0))
     wait_until_ready(server, lambda: waits.append(None))

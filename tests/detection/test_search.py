@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orchestrator.detection.postprocessing import Detections
-from orchestrator.detection.regions import keep_inside, view_of
+from orchestrator.detection.search import keep_inside, view_of
 from orchestrator.errors import ParameterError
 
 PICTURE_WH = (1920, 1080)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from workshop.benchmarks.faults.killing import Killer
+from workshop.benchmarks.faults.signals import Killer
 from workshop.benchmarks.processes import Processes
 
 

@@ -1,1 +1,0 @@
-"""The same pipeline behind FastAPI, beside ours and under the same load."""
