@@ -19,6 +19,7 @@ OF_A_SERVER = {"integration", "browser"}
 SHARING = (
     "tests/browser/test_",
     "tests/docs/test_site",
+    "tests/examples/test_",
     "tests/integration/shared_server/",
     "tests/pipeline/test_",
 )

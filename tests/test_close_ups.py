@@ -5,8 +5,12 @@ import torch
 
 from orchestrator.networks.export import Networks, load_networks
 from orchestrator.pipeline import recognize
-from workshop.rendering.close_ups import CloseUp, draw_close_ups
+from workshop.rendering.close_ups import draw_close_ups
 from workshop.rendering.country import russia
+from workshop.rendering.scenes import LabelledPicture
+
+MIN_PROPORTION = 2.2
+"""Width to height of the box around a standard plate that is turned by 15 degrees."""
 
 
 @pytest.fixture(scope="module")
@@ -14,19 +18,18 @@ def networks() -> Networks:
     return load_networks(threads=1)
 
 
-def wide(seed: int) -> CloseUp:
-    """A standard plate that is nearly level and fills at least 70 % of its picture's width."""
-    return next(
-        one
-        for one in draw_close_ups(russia(), 40, seed)
-        if one.is_standard and one.share > 0.7 and abs(one.turn_deg) < 15
-    )
+def is_wide(close_up: LabelledPicture) -> bool:
+    """Tell whether a standard plate, nearly level, fills at least 70 % of its picture's width."""
+    x0, y0, x1, y1 = close_up.region
+    is_level = x1 - x0 > MIN_PROPORTION * (y1 - y0)
+    return close_up.type == "std" and is_level and x1 - x0 > 0.7 * close_up.picture.shape[1]
 
 
 # A photo that is drawn soon, and a tight crop.
 @pytest.mark.parametrize("seed", [15, 41])
 def test_a_plate_that_fills_its_picture_is_found_and_read(networks: Networks, seed: int) -> None:
-    one = wide(seed)
-    (plate,) = recognize(torch.from_numpy(one.picture), networks)
-    assert plate.text == one.text
-    assert plate.xyxy == pytest.approx(one.xyxy, abs=0.1 * (one.xyxy[2] - one.xyxy[0]))
+    close_up = next(filter(is_wide, draw_close_ups(russia(), 40, seed)))
+    (plate,) = recognize(torch.from_numpy(close_up.picture), networks)
+    x0, _, x1, _ = close_up.region
+    assert plate.text == close_up.text
+    assert plate.xyxy == pytest.approx(close_up.region, abs=0.1 * (x1 - x0))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from orchestrator.contract import OUTPUTS
-from orchestrator.errors import ModelError, ParameterError, PictureError, SettingsError
+from orchestrator.errors import ModelError, PictureError, SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.reading import hidden_ends
@@ -55,12 +55,6 @@ def test_plates_come_best_detection_first_and_overlaps_once() -> None:
     plates = recognize(picture(), ScriptedInfer(yolo, ("A001AA77", "B840OK197")))
     assert [round(plate.detection_score, 1) for plate in plates] == [0.8, 0.6]
     assert plates.texts == ["A001AA77", "B840OK197"]
-
-
-def test_rows_of_a_detector_that_come_unsorted_lose_no_plate() -> None:
-    yolo = rows((0, 0, 100, 25, 0.1), (300, 0, 400, 25, 0.8), (0, 200, 100, 225, 0.9))
-    plates = recognize(picture(), ScriptedInfer(yolo, ("A001AA77", "B840OK197")))
-    assert [round(plate.detection_score, 1) for plate in plates] == [0.9, 0.8]
 
 
 def test_max_plates_keeps_the_surest() -> None:
@@ -136,30 +130,6 @@ def test_a_region_of_interest_is_searched_with_its_surroundings() -> None:
     assert infer.net.shape == (1, 352, 384, 3)
     assert plate.xyxy == pytest.approx((339, 184, 389, 196))
     assert plate.corners == ((335, 181), (393, 181), (393, 199), (335, 199))
-
-
-@pytest.mark.parametrize(
-    ("right", "plates"),
-    [pytest.param(320.0, 1, id="middle inside"), pytest.param(319.0, 0, id="middle outside")],
-)
-def test_plates_whose_middle_lies_in_the_region_count(right: float, plates: int) -> None:
-    # 319 or 320 columns and 48 at their right are padded to 384: 8 grey ones at the left.
-    infer = ScriptedInfer(rows((289.0 + 8, 100.0, 349.0 + 8, 115.0, 0.9)))
-    assert len(recognize(picture(), infer, Settings(roi=(0, 0, right, 480)))) == plates
-
-
-@pytest.mark.parametrize(
-    "roi",
-    [
-        pytest.param((700, 0, 800, 10), id="right of it"),
-        pytest.param((0, 480, 10, 500), id="below it"),
-        pytest.param((10.1, 5, 10.4, 20), id="within a column"),
-        pytest.param((10, 5.1, 20, 5.4), id="within a row"),
-    ],
-)
-def test_a_region_without_a_whole_pixel_is_refused(roi: tuple[float, ...]) -> None:
-    with pytest.raises(ParameterError, match="roi: wanted a part of the 640x480 picture"):
-        recognize(picture(), ScriptedInfer(rows()), Settings(roi=roi))
 
 
 def test_a_surer_plate_outside_the_region_takes_no_place_of_one_inside() -> None:
@@ -313,16 +283,6 @@ def test_formats_given_beside_the_networks_come_first() -> None:
     assert plate.format == "ru_car"
 
 
-def test_formats_in_another_alphabet_than_the_networks_are_refused() -> None:
-    other = Formats("10A", (PlateFormat("other", ("LD",)),))
-    infer = InferOfACountry(ScriptedInfer(rows(ONE)), MOON)
-    with pytest.raises(
-        SettingsError,
-        match=f"^formats: wanted the alphabet that the weights read, {MOON.alphabet}, got 10A$",
-    ):
-        recognize(picture(), infer, formats=other)
-
-
 def test_a_crop_is_read_without_the_detector() -> None:
     infer = ScriptedInfer(rows(), ("B840OK197",))
     (plate,) = read_crop(picture(30, 90), infer, Settings())
@@ -340,3 +300,13 @@ def test_an_unsure_reading_of_a_crop_is_not_told() -> None:
 def test_a_crop_that_is_no_picture_is_refused() -> None:
     with pytest.raises(PictureError, match="wanted a UINT8 picture"):
         read_crop(torch.zeros(30, 90), ScriptedInfer(rows()), Settings())
+
+
+def test_formats_in_another_alphabet_than_the_networks_are_refused() -> None:
+    other = Formats("10A", (PlateFormat("other", ("LD",)),))
+    infer = InferOfACountry(ScriptedInfer(rows(ONE)), MOON)
+    with pytest.raises(
+        SettingsError,
+        match=f"^formats: wanted the alphabet that the weights read, {MOON.alphabet}, got 10A$",
+    ):
+        recognize(picture(), infer, formats=other)

@@ -1,4 +1,4 @@
-"""An event loop whose time passes as soon as nothing is left to do, for tests that wait long."""
+"""Time that a test controls: a clock, and an event loop that never waits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ import functools
 import selectors
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+
+
+@dataclass
+class Clock:
+    """A clock that the test moves."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class _Selector(selectors.SelectSelector):

@@ -45,7 +45,3 @@ def test_bash_is_offered(typed: str, offered: list[str]) -> None:
 def test_a_shell_is_shown_its_completion(shell: str) -> None:
     shown = run({"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}, "--show-completion", shell)
     assert "_PLATES_COMPLETE=complete_" + shell in shown
-
-
-def test_the_commands_have_no_completion_of_their_own() -> None:
-    assert "completion" not in run({}, "recognize", "--help")

@@ -61,16 +61,6 @@ def test_the_gateway_finds_triton_where_it_listens() -> None:
     assert options.triton_metrics == "http://[::1]:3/metrics"
 
 
-def test_grpc_may_be_left_out() -> None:
-    assert GatewayFlags(no_grpc=True).to_options(TRITON).grpc is None
-
-
-def test_metrics_for_others_want_no_key() -> None:
-    options = GatewayFlags(metrics_host="0.0.0.0").to_options(TRITON)
-    assert options.metrics == Address("0.0.0.0", 8002)
-    assert not options.wants_keys  # metrics are for no caller
-
-
 @pytest.mark.parametrize(("host", "told"), [("0.0.0.0", "0.0.0.0:8000"), ("::", "[::]:8000")])
 def test_a_gateway_that_others_can_reach_wants_keys_or_no_keys(
     host: str, told: str, tmp_path: Path
@@ -132,12 +122,10 @@ def test_a_certificate_and_its_key_pass(tmp_path: Path) -> None:
     assert (options.certificate, options.private_key) == (certificate, key)
 
 
-def test_limits_that_are_named_are_taken() -> None:
-    named = ("calls=3", "body_mb=2", "picture_mb=500")
-    options = GatewayFlags(limits=named).to_options(TRITON)
-    assert options.limits == Limits(calls=3, body_mb=2, picture_mb=500)
-
-
 def test_a_gpu_whose_capacity_is_not_known_gets_a_few_calls() -> None:
     options = GatewayFlags().to_options(ServerOptions(device="gpu"))
     assert options.limits.calls == 16
+
+
+def test_grpc_may_be_left_out() -> None:
+    assert GatewayFlags(no_grpc=True).to_options(TRITON).grpc is None

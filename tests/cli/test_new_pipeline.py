@@ -74,13 +74,6 @@ def test_the_command_lists_what_it_wrote(tmp_path: Path) -> None:
     assert done.output.split() == [str(tmp_path / "new" / "blur" / file) for file in FILES]
 
 
-def test_the_command_says_in_a_sentence_what_is_wrong(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["new-pipeline", "Blur", "--out", str(tmp_path)])
-    assert done.exit_code == 2
-    assert done.stderr.startswith("plates: name: wanted small letters")
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_client_alone_can_write_one(client_only: ClientOnly, tmp_path: Path) -> None:
     assert client_only.plates("new-pipeline", "blur", "--out", tmp_path).returncode == 0
     assert (tmp_path / "blur" / "test_blur.py").is_file()

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.cli import startup
 from orchestrator.cli.app import app
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.startup import SOCKET, check_services, report_ready, welcome
@@ -86,16 +85,6 @@ def test_bare_triton_is_said_to_be_bare(foreign: Path) -> None:
     said = welcome(options, None)
     assert "bare Triton, without the gateway\n" in said
     assert "models: double\n" in said
-
-
-def test_what_is_asked_for_on_a_gpu_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[ServerOptions] = []
-    monkeypatch.setattr(startup, "run_services", lambda options, _: given.append(options))
-    flags = ["--pictures-on-gpu", "--instances=3"]
-    assert CliRunner().invoke(app, ["serve", *flags]).exit_code == 0
-    (options,) = given
-    assert options.pictures_on_gpu
-    assert options.instances == 3
 
 
 @pytest.fixture

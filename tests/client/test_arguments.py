@@ -56,11 +56,6 @@ def test_an_http_url_may_be(url: str, path: bytes) -> None:
         assert requests[0].startswith(wanted + b"Host: " + address.encode() + b"\r\n")
 
 
-@pytest.mark.parametrize("url", ["http://plates.internal", "[::1]:8000", "grpc://[::1]:8001"])
-def test_a_url_is_taken(url: str) -> None:
-    PlateClient(url).close()
-
-
 @pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="needs IPv6")
 def test_an_ipv6_address_is_called() -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:

@@ -14,7 +14,7 @@ from orchestrator.client import PlateClient
 from orchestrator.client.sockets import TimedSocket
 from orchestrator.errors import ServerError
 from tests.client.certificates import Certificate, over_tls
-from tests.client.peers import address_of, deaf, listening, receive, say_nothing
+from tests.client.peers import deaf, listening, receive, say_nothing
 
 TIMEOUT_S = 0.2
 FAR_LESS_THAN_FOR_EVER_S = 20
@@ -172,19 +172,3 @@ def test_is_ready_ends_soon_whatever_the_timeout_of_calls_is(scheme: str, monkey
         soon(),
     ):
         assert not client.is_ready()
-
-
-@pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_a_refused_connection_is_an_error_at_once(scheme: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = address_of(listener)
-    with PlateClient(f"{scheme}://{address}", timeout_s=3600) as client:
-        assert not client.is_ready()
-        with (
-            soon(),
-            pytest.raises(
-                ServerError,
-                match=r"cannot connect to .*: connection refused. Is the server running",
-            ),
-        ):
-            client.recognize(b"a picture")

@@ -28,7 +28,6 @@ from orchestrator import (
     PlateError,
     Plates,
     RequestError,
-    ServerError,
 )
 from orchestrator.client.aio_http import as_python_errors
 from orchestrator.client.error_mapping import RejectedError, parse_retry_after, translate_errors
@@ -291,14 +290,6 @@ def test_a_request_error_is_not_retried_even_if_the_server_asks(recognize: Calla
     with pytest.raises(RequestError, match="not so"):
         recognize(transport, retries=5)
     assert len(transport.requests) == 1
-
-
-@both
-def test_retries_end_with_the_last_error(recognize: Callable) -> None:
-    transport = FakeTransport(Overloaded("full"), ServerError("gone"))
-    with pytest.raises(ServerError, match="gone"):
-        recognize(transport, retries=1)
-    assert len(transport.requests) == 2
 
 
 def test_a_pause_is_never_shorter_than_the_server_asks() -> None:

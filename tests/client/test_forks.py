@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pytest
 
 from orchestrator.client.forks import ForkRecord
-from orchestrator.errors import RequestError
 from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import NO_PLATES, CountingServer, listening
 
@@ -98,15 +97,6 @@ def test_a_fork_between_calls_leaves_grpc_working() -> None:
         pass
     record.note_fork()
     record.check()
-
-
-def test_a_fork_during_a_call_ends_grpc_for_the_child_and_its_children() -> None:
-    record = ForkRecord()
-    with record.record_call():
-        record.note_fork()
-    record.note_fork()
-    with pytest.raises(RequestError, match="forked while a thread was calling over gRPC"):
-        record.check()
 
 
 def test_a_call_that_failed_is_over() -> None:

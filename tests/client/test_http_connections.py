@@ -191,13 +191,6 @@ def test_a_request_that_is_sent_again_has_the_rest_of_the_timeout(connect, monke
     assert 0 < second_s <= 19.8
 
 
-def test_an_error_of_connecting_names_the_cause() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(HTTPError, match="refused"):
-        post(ConnectionPool("127.0.0.1", port, None))
-
-
 def test_a_redirect_is_not_followed(connect) -> None:
     server = CountingServer(b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
     assert post(connect(server)).status == 302

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.client.server_address import ServerAddress, make_headers, parse_address
+from orchestrator.client.server_address import ServerAddress, parse_address
 from orchestrator.errors import SettingsError
 
 
@@ -24,14 +24,6 @@ from orchestrator.errors import SettingsError
 )
 def test_a_scheme_says_the_protocol(url: str, address: ServerAddress) -> None:
     assert parse_address(url) == address
-
-
-def test_without_a_key_nothing_goes_along() -> None:
-    assert make_headers(None) == {}
-
-
-def test_a_key_is_a_bearer_s() -> None:
-    assert make_headers("!plk_0~") == {"authorization": "Bearer !plk_0~"}
 
 
 @pytest.mark.parametrize("key", ["", "hush hush", "hush\n", "hüsh", "hush\x7f", b"hush", 5])

@@ -26,7 +26,6 @@ from tests.client.peers import (
     deaf,
     listening,
     listening_over_grpc,
-    receive,
 )
 
 STREAM = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
@@ -97,16 +96,6 @@ def test_an_operation_has_the_rest_of_the_timeout(
     monkeypatch.setattr(time, "monotonic", lambda: now + 11)
     with pytest.raises(TimeoutError):
         operate(timed)
-
-
-@pytest.mark.parametrize("timeout_s", [20, None])
-@pytest.mark.parametrize("send", [TimedSocket.send, TimedSocket.sendall])
-def test_bytes_that_are_sent_arrive(pair, send: Callable, timeout_s: float | None) -> None:
-    timed, there = pair
-    there.settimeout(20)
-    timed.settimeout(timeout_s)
-    send(timed, b"x")
-    assert there.recv(2) == b"x"
 
 
 def test_it_notes_that_a_byte_came(pair) -> None:
@@ -329,27 +318,6 @@ def test_a_server_without_tls_is_an_error(trust, certificate: Certificate) -> No
         pytest.raises(ServerError, match=r"wanted an answer, got .*(?i:wrong.version)"),
     ):
         client.recognize(PICTURE)
-
-
-def test_a_connection_is_kept_and_replaced_when_it_was_closed(
-    trust, certificate: Certificate
-) -> None:
-    trust(certificate.chain)
-    calls: list[int] = []
-
-    def answer_two_and_take_one_more(connection: socket.socket) -> None:
-        for _ in range(2):
-            receive(connection)
-            calls.append(connection.fileno())
-            connection.sendall(NO_PLATES)
-        receive(connection)
-
-    with (
-        listening(over_tls(answer_two_and_take_one_more, certificate)) as address,
-        PlateClient(f"https://{address}", timeout_s=20) as client,
-    ):
-        assert [len(client.recognize(PICTURE)) for _ in range(4)] == [0] * 4
-    assert (len(calls), client.retried) == (4, 0)
 
 
 def test_a_response_is_read_after_the_server_has_closed(trust, certificate: Certificate) -> None:

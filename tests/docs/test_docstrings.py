@@ -121,10 +121,3 @@ def test_an_entry_without_a_field_is_found() -> None:
         "    text: str\n"
     )
     assert list(find_unknown(Path("passes.py"), module)) == ["passes.py: Pass: plate"]
-
-
-def test_an_entry_without_a_parameter_is_found() -> None:
-    module = ast.parse(
-        'def read(text: str) -> None:\n    """Read.\n\n    Args:\n        texts: All.\n    """\n'
-    )
-    assert list(find_unknown(Path("passes.py"), module)) == ["passes.py: read: texts"]

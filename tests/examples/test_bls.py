@@ -1,12 +1,7 @@
 """A user's own model that calls yolo, stn and lprnet, and the messages about its errors."""
 
 import json
-import shutil
-from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,71 +10,20 @@ from tritonclient.utils import InferenceServerException
 
 from examples.bls import REPOSITORY
 from examples.bls.__main__ import TEXTS, ask, main
-from orchestrator.cli.new_pipeline import write_pipeline
-from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
+from tests.examples.conftest import Faulty
 from workshop.rendering.scenery import scene
 
 MODEL = REPOSITORY / "plates_bls" / "1" / "model.py"
-FAULTS = {
-    "plain": "    return {}['no such key']\n",
-    "deep": "    json.loads('[' * 100000)\n",
-    "chained": """    try:
-        np.zeros(3).reshape(2, 2)
-    except ValueError as error:
-        raise RuntimeError("x" * 5000) from error
-""",
-}
-"""Errors in a user's function: a plain one, one in a library, and a long one with a cause."""
 
 
 def test_the_model_is_some_sixty_lines() -> None:
     assert len(MODEL.read_text().splitlines()) <= 70
 
 
-@dataclass
-class Faulty:
-    """Repositories of models with errors in a user's function.
-
-    Attributes:
-        folder: The folder that has them.
-        repositories: One for each model.
-        lines: The place of each error, by model, as a traceback has it.
-    """
-
-    folder: Path
-    repositories: list[Path] = field(default_factory=list)
-    lines: dict[str, str] = field(default_factory=dict)
-
-    def add(self, kind: str, fault: str) -> None:
-        """Copy the example, with an error."""
-        shutil.copytree(REPOSITORY / "plates_bls", self.folder / kind / f"bls_{kind}")
-        self._plant(self.folder / kind, f"bls_{kind}", "read", fault)
-
-    def add_new_pipeline(self) -> None:
-        write_pipeline("hide", self.folder)
-        self._plant(self.folder / "hide" / "model_repository", "hide", "hide", FAULTS["plain"])
-
-    def _plant(self, repository: Path, name: str, function: str, fault: str) -> None:
-        model = repository / name / "1" / "model.py"
-        self.repositories.append(repository)
-        self.lines[name] = f'{model}", line {plant(model, function, fault)}, in {function}'
-
-
-@pytest.fixture(scope="module")
-def faulty(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
-    faulty = Faulty(tmp_path_factory.mktemp("faulty"))
-    for kind, fault in FAULTS.items():
-        faulty.add(kind, fault)
-    faulty.add_new_pipeline()
-    return faulty
-
-
-@pytest.fixture(scope="module")
-def url(faulty: Faulty) -> Iterator[str]:
-    beside = (REPOSITORY, *faulty.repositories)
-    with own_server(ServerOptions(beside=beside, pictures=1)) as served:
-        yield served.http_url
+@pytest.fixture
+def url(served: ServerOptions) -> str:
+    return served.http_url
 
 
 @pytest.mark.server
@@ -99,33 +43,17 @@ def test_a_picture_without_plates_has_empty_outputs(url: str) -> None:
 
 @pytest.mark.server
 def test_the_example_prints_the_plates(
-    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    served: ServerOptions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server of the other tests, which has the same model, stands in for its own."""
     asked = []
-
-    def own_server(options: ServerOptions) -> nullcontext[SimpleNamespace]:
-        asked.append(options)
-        return nullcontext(SimpleNamespace(http_url=url))
-
-    monkeypatch.setattr("examples.bls.__main__.own_server", own_server)
+    start = lambda options: asked.append(options) or nullcontext(served)  # noqa: E731
+    monkeypatch.setattr("examples.bls.__main__.own_server", start)
     main([])
     assert [options.beside for options in asked] == [(REPOSITORY,)]
     printed = capsys.readouterr().out
     assert printed.startswith("rendered: 2 plates\n")
     assert all(text in printed for text in TEXTS)
-
-
-def plant(model: Path, function: str, fault: str) -> int:
-    """Insert a call of a faulty function at the start of another; return its line number."""
-    lines = model.read_text().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"def {function}("))
-    call = next(i for i, line in enumerate(lines[at + 1 :], at + 1) if '"""' not in line)
-    indent = lines[call][: len(lines[call]) - len(lines[call].lstrip())]
-    lines.insert(call, f"{indent}planted()\n")
-    text = "".join(lines) + f"\n\ndef planted():\n{fault}"
-    model.write_text("import json\nimport numpy as np\n" + text)
-    return call + 3
 
 
 @pytest.mark.server

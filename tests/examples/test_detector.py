@@ -8,14 +8,11 @@ from torch import Tensor, nn
 
 from examples.detector.__main__ import main, read_export, write_weights
 from examples.detector.adapter import Adapter
-from orchestrator import load_networks, read_picture, recognize
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.networks.detectors import check_detector
-from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load
 from orchestrator.networks.weights import WEIGHTS, check_listed
 from tests.examples.exports import write_export
-from tests.samples import STREET, TEXTS
 
 
 class Scripted(nn.Module):
@@ -100,24 +97,6 @@ def test_an_adapted_export_keeps_the_contract_and_finds_what_ours_finds(
     noise = torch.randint(0, 256, (2, 96, 160, 3), generator=torch.Generator().manual_seed(0))
     rows, ours = adapted(noise.byte()), load("yolo")(noise.byte())
     torch.testing.assert_close(rows[:, 0], ours[:, 0], atol=1e-3, rtol=1e-3)
-
-
-@pytest.fixture(scope="module")
-def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Weights with a detector that takes pictures of one size."""
-    folder = tmp_path_factory.mktemp("mine")
-    write_weights(write_export(folder / "theirs.torchscript", (736, 736)), folder / "mine")
-    return folder / "mine"
-
-
-def test_a_street_is_read_with_it(mine) -> None:
-    infer = load_networks(mine, engine=Engine.TORCHSCRIPT)
-    assert set(recognize(read_picture(STREET), infer).texts) == set(TEXTS)
-
-
-def test_the_other_files_are_those_of_the_base(mine) -> None:
-    assert check_listed(mine / "stn.pth") == check_listed(WEIGHTS / "stn.pth")
-    assert not list(mine.glob("yolo.int8*"))
 
 
 def test_the_command_says_what_it_wrote(export, tmp_path, capsys) -> None:

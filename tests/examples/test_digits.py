@@ -47,15 +47,6 @@ def png(picture: np.ndarray, suffix: str = ".png") -> bytes:
     return cv2.imencode(suffix, picture)[1].tobytes()
 
 
-def test_a_picture_becomes_grey_small_and_between_0_and_1() -> None:
-    picture = np.zeros((56, 56, 3), np.uint8)
-    picture[:, 28:] = (255, 0, 0)  # blue: 0.114 of white
-    net = to_net(png(picture))
-    assert (net.shape, net.dtype) == ((28, 28, 1), np.float32)
-    assert net[:, :14].max() == 0
-    np.testing.assert_array_equal(net[:, 14:], np.float32(29) / np.float32(255))
-
-
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".webp"])
 def test_zeros_after_a_file_change_nothing(suffix: str) -> None:
     file = png(np.random.default_rng(0).integers(0, 256, (40, 30, 3), np.uint8), suffix)
@@ -109,11 +100,8 @@ def request_of(file: bytes) -> fake_triton.InferenceRequest:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[InferenceServerClient]:
-    with (
-        own_server(ServerOptions(repository=REPOSITORY)) as served,
-        InferenceServerClient(served.grpc_url) as client,
-    ):
+def client(served: ServerOptions) -> Iterator[InferenceServerClient]:
+    with InferenceServerClient(served.grpc_url) as client:
         yield client
 
 
@@ -147,12 +135,6 @@ def test_an_error_names_the_row_and_the_server_goes_on(client: InferenceServerCl
         classify(client, [files()[0], BROKEN, files()[1]])
     assert raised.value.status() == "StatusCode.INVALID_ARGUMENT"
     assert classify(client, files()[:1]).argmax() == classes()[0]
-
-
-@pytest.mark.server
-def test_more_files_than_a_batch_holds_are_rejected(client: InferenceServerClient) -> None:
-    with pytest.raises(InferenceServerException, match="batch-size must be <= 32"):
-        classify(client, files()[:33])
 
 
 @pytest.mark.server
@@ -200,6 +182,7 @@ def ask_at_once(client: InferenceServerClient, files: list[bytes]) -> list[objec
     return [answer.result(30) for answer in answers]
 
 
+@pytest.mark.nightly
 @pytest.mark.server
 def test_requests_of_different_length_share_a_batch(waiting: InferenceServerClient) -> None:
     sent = [files()[0], BROKEN, to_file(np.eye(8) * 16, 50)]

@@ -1,6 +1,5 @@
 """The two forms of text reading, on a real server."""
 
-import io
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -15,18 +14,11 @@ import tritonclient.http as http
 from tritonclient.utils import InferenceServerException
 
 from examples.ocr import __main__ as example
-from examples.ocr.__main__ import FORMS, REPOSITORY, main, read_text
+from examples.ocr.__main__ import FORMS, main, read_text
 from examples.ocr.pages import PAGES, Page
-from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
 
 pytestmark = pytest.mark.server
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[ServerOptions]:
-    with own_server(ServerOptions(repository=REPOSITORY)) as options:
-        yield options
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +66,6 @@ def test_both_forms_answer_the_same(tables, name: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_http_answers_as_grpc_does(tables, web, form: str) -> None:
-    records = read_over_http(web, form, PAGES["letter"].encode())
-    answer = pd.read_json(io.StringIO(records), dtype=False)
-    pd.testing.assert_frame_equal(answer, tables[form, "letter"])
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_a_page_without_text_is_an_empty_table(tables, web, form: str) -> None:
     table = tables[form, "blank"]
     assert table.empty
@@ -106,13 +91,6 @@ def test_corners_enclose_the_ink(client, form: str) -> None:
     margins = [*(left_top - np.min(corners, axis=0)), *(np.max(corners, axis=0) - right_bottom)]
     assert min(margins) > 0
     assert max(margins) < 16
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_corners_turn_with_the_sign(client, form: str) -> None:
-    corners = np.array(read_text(client, form, PAGES["turned sign"].encode())["corners"].to_list())
-    right = corners[:, 1] - corners[:, 0]
-    np.testing.assert_allclose(np.degrees(np.arctan2(-right[:, 1], right[:, 0])), 12, atol=1.5)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -31,21 +31,6 @@ def records_of(answer: tuple[np.ndarray]) -> list[dict]:
 # The picture for the detector
 
 
-def test_white_becomes_one_and_black_minus_one() -> None:
-    picture, white = steps.preprocess(png(WHITE))
-    assert picture.shape == (480, 640, 3)
-    assert white.shape == (1, 3, 480, 640)
-    assert white.dtype == np.float32
-    assert np.all(white == 1)
-    assert np.all(steps.preprocess(png(WHITE * 0))[1] == -1)
-
-
-def test_colours_stay_blue_green_red() -> None:
-    blue = np.zeros((64, 64, 3), np.uint8)
-    blue[:, :, 0] = 255
-    assert steps.preprocess(png(blue))[1][0, :, 0, 0].tolist() == [1, -1, -1]
-
-
 @pytest.mark.parametrize(
     ("size", "wanted"),
     [
@@ -80,18 +65,6 @@ def test_a_region_grows_by_its_area_and_perimeter() -> None:
     wanted = [[13.6, 33.6], [66.4, 33.6], [66.4, 56.4], [13.6, 56.4]]
     np.testing.assert_allclose(corners, wanted, atol=1e-4)
     assert scores == pytest.approx([0.9])
-
-
-@pytest.mark.parametrize(
-    "unsure",
-    [
-        pytest.param(text_map((20, 40, 60, 50), prob=0.29), id="no pixel is text"),
-        pytest.param(text_map((20, 40, 60, 50), prob=0.49), id="rather no text"),
-        pytest.param(text_map((20, 40, 60, 42)), id="too thin"),
-    ],
-)
-def test_unsure_or_thin_regions_are_no_text(unsure: np.ndarray) -> None:
-    assert len(steps.find_lines(unsure)[0]) == 0
 
 
 @pytest.mark.parametrize("angle_deg", [-40, -12, 0, 12, 40])
@@ -140,21 +113,6 @@ def test_corners_of_text_at_the_edge_stay_in_the_picture() -> None:
 # The crops
 
 
-def test_a_crop_is_48_pixels_high_and_as_wide_as_its_sides_have_it() -> None:
-    picture = np.zeros((100, 200, 3), np.uint8)
-    picture[20:44, 100:148] = 255
-    corners = np.array([[52, 20], [148, 20], [148, 44], [52, 44]], np.float32)
-    crop = steps.straighten(picture, corners)
-    assert crop.shape == (48, 192, 3)
-    assert np.all(crop[4:-4, 8:88] == 0)
-    assert np.all(crop[4:-4, 104:-8] == 255)
-
-
-def test_a_line_as_long_as_a_street_is_no_wider_than_it_may_be() -> None:
-    corners = np.array([[0, 0], [5000, 0], [5000, 10], [0, 10]], np.float32)
-    assert steps.straighten(WHITE, corners).shape == (48, steps.WIDEST_PX, 3)
-
-
 def test_crops_are_padded_to_the_widest_and_say_how_far_they_go() -> None:
     """The 100 x 20 region grows by 13.33 on each side: 126.67 x 46.67, 130 wide at height 48."""
     found = text_map((100, 100, 200, 120), (100, 200, 300, 220))
@@ -178,25 +136,10 @@ def test_without_text_a_blank_crop_travels_alone() -> None:
 # Text of a line
 
 
-def test_no_step_is_no_text() -> None:
-    assert steps.best_path("\0ab", np.empty(0, np.int32), np.empty(0, np.float32)) == ("", 0.0)
-
-
 def test_repeats_merge_unless_a_blank_is_between_them() -> None:
     classes = np.array([0, 1, 1, 0, 1, 2, 2, 0], np.int32)
     probs = np.array([1, 0.75, 0.1, 1, 0.5, 0.25, 0.1, 1], np.float32)
     assert steps.best_path("\0ab", classes, probs) == ("aab", 0.5)
-
-
-def test_records_have_text_score_and_corners() -> None:
-    """The first line's last two steps are padding; in the second nothing is read."""
-    classes = np.array([[1, 0, 2, 2], [0, 0, 0, 0]], np.int32)
-    probs = np.full((2, 4), 0.5, np.float32)
-    quad = np.array([[0, 0], [9.06, 0], [9.06, 5], [0, 5]], np.float32)
-    lines = (np.stack([quad, quad]), np.float32([0.5, 0.9]), np.array([2, 4], np.int32))
-    assert records_of(steps.postprocess_1("\0éb", classes, probs, *lines)) == [
-        {"text": "é", "score": 0.25, "corners": [[0, 0], [9.1, 0], [9.1, 5], [0, 5]]}
-    ]
 
 
 def test_of_the_blank_crop_nothing_is_told_whatever_was_read() -> None:
@@ -206,28 +149,6 @@ def test_of_the_blank_crop_nothing_is_told_whatever_was_read() -> None:
 
 
 # The networks
-
-
-def test_each_class_of_the_recogniser_has_one_character() -> None:
-    alphabet = networks.read_alphabet()
-    network = networks.read("rec")
-    assert len(alphabet) == network.output(0).get_partial_shape()[2].get_length()
-    assert alphabet[-1] == " "
-    assert set("azAZ09&") < set(alphabet[1:])
-
-
-def test_lines_are_recognised_one_by_one() -> None:
-    seen = []
-
-    def network(crop: np.ndarray) -> tuple[np.ndarray]:
-        seen.append(crop.shape)
-        return (np.array([[[0.1, 0.9, 0], [0.2, 0.1, 0.7]]], np.float32),)
-
-    classes, probs = networks.recognise(network, np.zeros((2, 3, 48, 16), np.float32))
-    assert seen == [(1, 3, 48, 16)] * 2
-    assert classes.tolist() == [[1, 2], [1, 2]]
-    assert classes.dtype == np.int32
-    np.testing.assert_allclose(probs, [[0.9, 0.7]] * 2)
 
 
 def test_without_the_package_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import cv2
 import numpy as np
 import pytest
 import torch
-import tritonclient.http
 from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
@@ -24,7 +23,7 @@ from examples.restoration.__main__ import (
     restore,
 )
 from examples.restoration.modules import Finish, Prepare, Sharpener
-from examples.restoration.pictures import SIZE_WH, Pair, render_pair
+from examples.restoration.pictures import Pair, render_pair
 from examples.restoration.quality import Quality, measure_quality
 from examples.restoration.train import NETWORKS, load_reader, path_of, reading_loss, stack
 from orchestrator import load_networks
@@ -48,12 +47,6 @@ OWN_PART = {SMALL: "sharpen_small", LARGE: "sharpen_large"}
 
 def random_picture(*size_hw: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (*size_hw, 3), np.uint8)
-
-
-def every_level() -> np.ndarray:
-    """A picture with every value of uint8 in every channel: [256, 1, 3]."""
-    levels = np.arange(256, dtype=np.uint8)
-    return np.stack([levels, np.roll(levels, 85), levels[::-1]], axis=1)[:, None]
 
 
 @cache
@@ -98,14 +91,6 @@ def source_of(name: str) -> Sharpener:
     return network.eval()
 
 
-@pytest.mark.parametrize(
-    "bgr", [every_level(), *(random_picture(*size) for size in SIZES_HW)], ids=lambda a: a.shape
-)
-def test_finish_undoes_prepare(bgr: np.ndarray) -> None:
-    back = served("finish")(served("prepare")(torch.from_numpy(bgr)))
-    np.testing.assert_array_equal(back.numpy(), bgr)
-
-
 @pytest.mark.parametrize(("name", "module"), [("prepare", Prepare), ("finish", Finish)])
 def test_a_committed_step_is_the_sources(name: str, module: type[torch.nn.Module]) -> None:
     assert served(name).code == torch.jit.script(module()).code
@@ -122,31 +107,6 @@ def test_a_committed_network_is_small_and_the_sources_at_every_size(name: str) -
     assert [*map(torch.equal, answers, wanted)] == [True] * len(nets)
     assert served(name).code == torch.jit.script(source).code
     assert path_of(name).stat().st_size <= 500_000
-
-
-def test_a_new_network_changes_nothing() -> None:
-    net = stack([random_picture(31, 47)])
-    assert torch.equal(Sharpener(24, 3)(net), net)
-
-
-@pytest.fixture(scope="module")
-def traced() -> torch.jit.ScriptModule:
-    """The small network, traced with a picture of even height and width."""
-    source = source_of("sharpen_small")
-    with pytest.warns(torch.jit.TracerWarning, match="might not generalize to other inputs"):
-        return torch.jit.trace(source, stack([random_picture(64, 192)]), check_trace=False)
-
-
-@pytest.mark.parametrize("size_hw", [size_hw for size_hw in PARITIES_HW if size_hw != (32, 48)])
-def test_a_traced_network_fails_at_other_sizes(traced, size_hw: tuple[int, int]) -> None:
-    with pytest.raises(RuntimeError, match="pixel_unshuffle expects"):
-        traced(stack([random_picture(*size_hw)]))
-
-
-def test_the_same_seed_renders_the_same_pair() -> None:
-    first, again = (render_pair(np.random.default_rng(3)) for _ in range(2))
-    np.testing.assert_array_equal(first.blurred, again.blurred)
-    assert (first.text, first.sharp.shape) == (again.text, (*SIZE_WH[::-1], 3))
 
 
 @pytest.fixture(scope="module")
@@ -235,30 +195,12 @@ def test_loading_a_chain_loads_its_parts(client: InferenceServerClient) -> None:
 
 
 @pytest.mark.server
-def test_http_and_grpc_answer_alike(client: InferenceServerClient, options: ServerOptions) -> None:
-    hold(client, SMALL)
-    bgr = random_picture(31, 47)
-    tensor = tritonclient.http.InferInput("picture", [31, 47, 3], "UINT8")
-    tensor.set_data_from_numpy(bgr)
-    with tritonclient.http.InferenceServerClient(options.http_url) as http:
-        answer = http.infer(SMALL, [tensor]).as_numpy("restored")
-    np.testing.assert_array_equal(answer, restore(client, SMALL, bgr))
-
-
-@pytest.mark.server
 def test_an_empty_picture_is_the_callers_fault(client: InferenceServerClient) -> None:
     hold(client, SMALL)
     assert restore(client, SMALL, random_picture(5, 8)).shape == (5, 8, 3)
     with pytest.raises(InferenceServerException, match="picture: wanted pixels, got none") as told:
         restore(client, SMALL, random_picture(0, 8))
     assert told.value.status() == "StatusCode.INVALID_ARGUMENT"
-
-
-@pytest.mark.server
-def test_unloading_a_chain_alone_leaves_its_parts(client: InferenceServerClient) -> None:
-    hold(client, SMALL)
-    client.unload_model(SMALL)
-    assert ready(client) == [*SHARED, "sharpen_small"]
 
 
 @pytest.mark.server
@@ -277,24 +219,3 @@ def test_a_chain_answers_as_its_parts_in_process(client: InferenceServerClient) 
     wanted = [in_process("sharpen_large", bgr) for bgr in pictures]
     assert [answer.shape for answer in answers] == [one.shape for one in wanted]
     assert max(np.abs(a - w).max() for a, w in zip(answers, wanted, strict=True)) <= 1
-
-
-@pytest.mark.server
-def test_a_chain_goes_with_a_part_that_is_unloaded(client: InferenceServerClient) -> None:
-    hold(client, LARGE)
-    client.unload_model("finish")
-    assert not client.is_model_ready(LARGE)
-    with pytest.raises(InferenceServerException, match="has no available versions"):
-        restore(client, LARGE, random_picture(8, 8))
-
-
-@pytest.mark.server
-def test_loading_a_chain_without_a_part_names_the_part(tmp_path: Path) -> None:
-    absent = shutil.ignore_patterns("finish")
-    folder = Path(shutil.copytree(REPOSITORY, tmp_path / "models", ignore=absent))
-    with (
-        own_server(ServerOptions(repository=folder, explicit=True)) as options,
-        InferenceServerClient(options.grpc_url) as client,
-        pytest.raises(InferenceServerException, match=r"models that are not available.*: finish"),
-    ):
-        client.load_model(SMALL, headers=options.admin_headers)

@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import partial
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,8 @@ from examples.stream.__main__ import (
     stream,
 )
 from orchestrator.contract import MODEL, OUTPUTS, STAGE_SECONDS
-from orchestrator.serving.supervisor.local_server import on_free_ports, own_server, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.triton_start import run_server
-from tests.integration.gate import Gate, gated, pending
 from tests.samples import PROJECT
-from tests.waiting import until
 from workshop.rendering.scenery import Scene
 
 pytestmark = pytest.mark.server
@@ -48,12 +44,6 @@ def _small_pictures() -> Iterator[None]:
         patch.setattr(example, "WIDE", WIDE)
         patch.setattr(example, "HIGH", HIGH)
         yield
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[ServerOptions]:
-    with own_server(ServerOptions(beside=(REPOSITORY,), pictures=1)) as options:
-        yield options
 
 
 @pytest.fixture(scope="module")
@@ -218,36 +208,15 @@ def test_a_call_that_cannot_stream_is_refused(served: ServerOptions) -> None:
         client.infer("plates_stream", [sent])
 
 
-def test_a_full_plate_recognition_is_an_error_of_one_stream_and_the_others_go_on(
-    tmp_path: Path, clip: bytes
-) -> None:
-    gate = Gate(tmp_path)
-    options = on_free_ports(prepare(ServerOptions(device="cpu", pictures=1, beside=(REPOSITORY,))))
-    with run_server(options, partial(gated, gate=gate, model=MODEL)) as server:
-        client = tritonclient.grpc.InferenceServerClient(options.grpc_url)
-        sent = tritonclient.grpc.InferInput("input__0", [4, 4, 3], "UINT8")
-        sent.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
-        crowd = [client.async_infer(MODEL, [sent], lambda result, error: 0)]
-        until(lambda: gate.waiting() == 1, "a call at the gate")  # it does not take a place
-        crowd += [client.async_infer(MODEL, [sent], lambda result, error: 0) for _ in range(64)]
-        until(lambda: pending(server) == 64, "a full queue")
-        count, error = refused(options.grpc_url, clip)
-        assert (count, len(crowd)) == (0, 65)
-        assert str(error).startswith("plate_recognition: ")
-        assert str(error).endswith("Exceeds maximum queue size")
-        gate.open()
-        until(lambda: pending(server) == 0, "an empty queue")
-        assert TEXTS[0] in set().union(*by_frame(stream(options.grpc_url, clip)).values())
-        client.close()
-
-
 def test_the_example_prints_a_line_for_each_response(
+    served: ServerOptions,
     tmp_path: Path,
     street: Scene,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(example, "ServerOptions", partial(ServerOptions, pictures=1))
+    """The server of the other tests, which has the same model, stands in for its own."""
+    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(served))
     (tmp_path / "short.mp4").write_bytes(render(street.picture, 12))
     main([str(tmp_path / "short.mp4")])
     head, *lines = capsys.readouterr().out.splitlines()

@@ -55,21 +55,6 @@ def taken(frames, file: bytes) -> tuple[int, str]:
     return len(found), str(refused.value)
 
 
-@pytest.mark.parametrize("kind", ["mp4", "matroska", "mpegts"])
-def test_frames_come_in_order_with_their_times(frames, kind: str) -> None:
-    found = list(frames(clip(5, kind), 0))
-    assert [frame.number for frame in found] == [0, 1, 2, 3, 4]
-    assert [frame.time_s for frame in found] == pytest.approx([0, 0.1, 0.2, 0.3, 0.4], abs=2e-3)
-
-
-def test_frames_are_bgr_pictures(frames) -> None:
-    first = next(frames(clip(1), 0)).bgr
-    assert (first.shape, first.dtype) == ((HIGH, WIDE, 3), np.uint8)
-    assert first.flags.c_contiguous
-    assert first[5, 5].min() > 245
-    assert first[40, 60].max() < 30
-
-
 @pytest.mark.parametrize(
     ("every_s", "numbers"),
     [(0, [*range(10)]), (0.1, [*range(10)]), (0.25, [0, 3, 6, 9]), (0.4, [0, 4, 8]), (60, [0])],

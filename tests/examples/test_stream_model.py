@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from orchestrator.errors import PictureError
 from tests.triton import fake_triton as triton
 
 VERSION = "examples.stream.model_repository.plates_stream.1"
@@ -70,28 +69,6 @@ def outputs(response: triton.InferenceResponse) -> dict[str, list]:
     }
 
 
-def test_only_frames_that_show_plates_are_answered(answered) -> None:
-    shown = {1: plates(b"A123BC77"), 3: plates(b"", b"M456OP199")}
-    triton.MODELS[RECOGNITION] = lambda request: shown.get(brightness(request), plates())
-    sent = answered(Clip(5)).sent
-    assert sorted((outputs(one) for one in sent), key=lambda one: one["frame"]) == [
-        {"time_s": pytest.approx([0.1]), "frame": [1], "texts": [b"A123BC77"]},
-        {"time_s": pytest.approx([0.3]), "frame": [3], "texts": [b"", b"M456OP199"]},
-    ]
-
-
-def test_a_frame_that_is_read_sooner_is_answered_sooner(answered, monkeypatch) -> None:
-    triton.MODELS[RECOGNITION] = lambda _: plates(b"A123BC77")
-    late = asyncio.Event()
-
-    async def async_exec(request: triton.InferenceRequest) -> triton.InferenceResponse:
-        await late.wait() if brightness(request) == 0 else late.set()
-        return request.exec()
-
-    monkeypatch.setattr(triton.InferenceRequest, "async_exec", async_exec)
-    assert [outputs(one)["frame"] for one in answered(Clip(2)).sent] == [[1], [0]]
-
-
 def test_three_frames_are_in_work_at_once_and_no_others_are_decoded(answered, monkeypatch) -> None:
     clip, ahead, three = Clip(20), [], asyncio.Event()
     triton.MODELS[RECOGNITION] = lambda _: plates()
@@ -112,12 +89,6 @@ def test_only_what_was_asked_for_is_computed(answered) -> None:
     answered(Clip(1), requested_output_names=["time_s"])
     wanted = [request.requested_output_names() for request in triton.SENT]
     assert wanted == [["texts"], ["coordinates"]]
-
-
-def test_parameters_of_plates_are_passed_on(answered) -> None:
-    triton.MODELS[RECOGNITION] = lambda _: plates()
-    answered(Clip(1), parameters={"every_s": 1.5, "max_plates": 2, "text_threshold": 0.9})
-    assert triton.SENT[0].parameters() == '{"max_plates": 2, "text_threshold": "0.9"}'
 
 
 @pytest.mark.parametrize(
@@ -147,14 +118,6 @@ def test_a_full_queue_is_an_error_and_ends_the_stream(answered) -> None:
     assert last.error().code() == triton.TritonError.UNAVAILABLE
     assert {0, 1, 2, 3} <= {outputs(one)["frame"][0] for one in before}
     assert clip.begun < 10
-
-
-def test_damage_is_told_after_the_frames_that_lie_before_it(answered) -> None:
-    triton.MODELS[RECOGNITION] = lambda _: plates(b"A123BC77")
-    *before, last = answered(Clip(5, PictureError("clip: damaged"))).sent
-    assert sorted(outputs(one)["frame"][0] for one in before) == [0, 1, 2, 3, 4]
-    assert last.error().code() == triton.TritonError.INVALID_ARG
-    assert last.error().message() == "clip: damaged"
 
 
 def test_a_fault_of_ours_is_told_too(answered) -> None:

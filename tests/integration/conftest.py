@@ -9,13 +9,12 @@ import pytest
 from orchestrator.client import PlateClient
 from orchestrator.contract import ENCODED, PICTURE
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.serving.gateway.launcher import start
-from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server
+from tests.integration.serving import run_gateway
 from tests.serving.gateway.key_files import write_expiring_key
 
 GREY = np.full((300, 400, 3), 128, np.uint8)
@@ -30,38 +29,31 @@ def server() -> Iterator[Server]:
 
 @dataclass(frozen=True)
 class InFront:
-    """A gateway in front of the server.
-
-    Attributes:
-        options: Options of the gateway.
-        url: URL of its HTTP port.
-    """
+    """A gateway in front of the server."""
 
     options: GatewayOptions
-    url: str
+
+    @property
+    def url(self) -> str:
+        """URL of its HTTP port."""
+        return f"http://{self.options.http}"
 
 
 @pytest.fixture(scope="session")
 def gateway(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InFront]:
-    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
     folder = tmp_path_factory.mktemp("gateway")
-    options = GatewayOptions(
-        triton_http=server.options.http_url,
-        triton_grpc=server.options.grpc_url,
-        triton_metrics=server.options.metrics_url,
-        http=http,
-        grpc=grpc,
-        metrics=metrics,
-        audit=folder / "audit.jsonl",
-        keys=write_expiring_key(folder),
-        canary=WEIGHTS,
-        limits=Limits(calls=6),
-    )
-    started = start(options)
-    try:
-        yield InFront(options, f"http://{http}")
-    finally:
-        started.stop()
+    with run_gateway(
+        GatewayOptions(
+            triton_http=server.options.http_url,
+            triton_grpc=server.options.grpc_url,
+            triton_metrics=server.options.metrics_url,
+            audit=folder / "audit.jsonl",
+            keys=write_expiring_key(folder),
+            canary=WEIGHTS,
+            limits=Limits(calls=6),
+        )
+    ) as options:
+        yield InFront(options)
 
 
 @dataclass(frozen=True)

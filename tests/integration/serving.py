@@ -1,13 +1,16 @@
-"""`plates serve` in a separate process, and its properties for tests."""
+"""`plates serve` and gateways in separate processes."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.supervisor.ports import free_ports
 from tests.samples import PLATES
 from tests.waiting import until
@@ -73,6 +76,17 @@ def serve(*flags: str | Path, env: Mapping[str, str] | None = None) -> Iterator[
             process.terminate()
         process.communicate()
         until(lambda: not remaining(family), "its processes away")
+
+
+@contextmanager
+def run_gateway(options: GatewayOptions, **changes: Any) -> Iterator[GatewayOptions]:
+    """Run a gateway on free ports for the length of a `with` block; yield its options."""
+    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    started = start(replace(options, http=http, grpc=grpc, metrics=metrics, **changes))
+    try:
+        yield started.options
+    finally:
+        started.stop()
 
 
 def remaining(pids: set[int]) -> set[int]:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from orchestrator.networks.lprnet import ChannelStridePool, LPRNet, unit_power
+from orchestrator.networks.lprnet import ChannelStridePool, LPRNet
 
 torchscript = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
 
@@ -96,19 +96,3 @@ def test_a_wider_network_has_more_channels_only_within_its_blocks() -> None:
     assert {name.rsplit(".", 2)[0] for name in differ} == {
         "backbone.4.block", "backbone.8.block", "backbone.11.block"
     }  # fmt: skip
-
-
-def test_channel_stride_pool_keeps_every_nth_channel() -> None:
-    features = torch.arange(4.0).view(1, 4, 1, 1).expand(1, 4, 3, 5)
-    pooled = ChannelStridePool(2, 2)(features)
-    assert pooled.shape == (1, 2, 1, 2)
-    assert pooled[0, :, 0, 0].tolist() == [0.0, 2.0]
-
-
-def test_unit_power_of_nothing_is_nothing() -> None:
-    assert unit_power(torch.zeros(1, 2, 3, 4)).abs().max() == 0
-
-
-def test_unit_power_divides_by_the_mean_square_of_each_sample() -> None:
-    features = torch.stack([torch.full((1, 2, 2), 2.0), torch.full((1, 2, 2), 4.0)])
-    assert unit_power(features)[:, 0, 0, 0].tolist() == [0.5, 0.25]

@@ -33,30 +33,9 @@ def test_a_picture_with_a_sure_plate_is_no_close_up(score: float, looks: int) ->
     assert len(infer.nets) == looks
 
 
-@pytest.mark.parametrize(
-    ("box", "plates"),
-    [
-        pytest.param((0.0, 32.0, 39.0, 50.0, 0.9), 1, id="just wide enough"),
-        pytest.param((0.0, 32.0, 38.0, 50.0, 0.9), 0, id="too narrow"),
-        pytest.param((0.0, 32.0, 90.0, 50.0, 0.51), 1, id="just sure enough"),
-        pytest.param((0.0, 32.0, 90.0, 50.0, 0.49), 0, id="unsure"),
-    ],
-)
-def test_a_close_up_is_wide_and_sure(box: tuple[float, ...], plates: int) -> None:
-    assert len(recognize(picture(960, 1280), CloserInfer(rows(), rows(box)))) == plates
-
-
 def test_a_close_up_follows_the_threshold_of_the_request() -> None:
     infer = CloserInfer(rows(), rows(FILLING))
     assert len(recognize(picture(960, 1280), infer, Settings(detection_threshold=0.95))) == 0
-
-
-def test_parts_of_a_close_up_are_no_plates_of_their_own() -> None:
-    part, beside = (600.0, 260.0, 800.0, 380.0, 0.6), (10.0, 20.0, 110.0, 45.0, 0.5)
-    infer = CloserInfer(rows(part, beside), rows(FILLING))
-    plates = recognize(picture(960, 1280), infer)
-    assert [round(plate.detection_score, 1) for plate in plates] == [0.9, 0.5]
-    assert plates[1].xyxy == pytest.approx((13.3, 16, 146.7, 49.3), abs=0.1)
 
 
 def test_a_picture_as_small_as_the_close_up_is_looked_at_once() -> None:

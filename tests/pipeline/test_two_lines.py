@@ -31,15 +31,6 @@ def test_a_square_plate_is_looked_at_three_times_more_in_two_lines() -> None:
     assert [plate.format for plate in plates] == ["long", "square"]
 
 
-def test_of_the_unfolded_crop_the_upper_half_lies_left_of_the_lower() -> None:
-    scene = picture()
-    scene[:120, 300:360], scene[120:, 300:360] = 0, 200  # above and below the box's middle
-    infer = ScriptedInfer(rows(SQUARE_BOX), ("", "123ABC"))
-    recognize(scene, infer, formats=BOTH)
-    for unfolded in infer.crops:
-        assert unfolded[:, 12, 20].mean() < -0.9 < 0.5 < unfolded[:, 12, 70].mean()
-
-
 def test_a_square_box_may_hold_a_plate_of_one_line() -> None:
     infer = ScriptedInfer(rows(SQUARE_BOX), ("A001AA", ""))
     (plate,) = recognize(picture(), infer, formats=BOTH)

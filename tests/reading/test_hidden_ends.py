@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from workshop.rendering.covers import COVERS, hide_right
 
 from orchestrator.formats.plate_formats import russian
 from orchestrator.reading.affine_crops import frames_around
 from orchestrator.reading.ctc import Reading
 from orchestrator.reading.hidden_ends import find_hidden_ends
+from workshop.evaluation.hidden_ends.counting import COVERS, hide_right
 from workshop.rendering.samples.photos import Photo, photograph_plate
 
 PLATES = 12

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.archive.storage import StorageFolder, check_packages, load
+from orchestrator.cli.archive.storage import StorageFolder, check_packages
 from orchestrator.errors import ExtraError, SettingsError
 
 pytest.importorskip("pyarrow.fs", exc_type=ImportError)
@@ -62,10 +62,6 @@ def test_gcs_is_a_storage_too() -> None:
 def test_other_storage_is_an_error(name: str) -> None:
     with pytest.raises(SettingsError, match="wanted a folder, s3://bucket/folder or gs://"):
         StorageFolder.named(name, {})
-
-
-def test_a_package_that_is_there_is_loaded() -> None:
-    assert load("json.decoder").__name__ == "json.decoder"
 
 
 def test_without_ray_one_line_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,12 +55,6 @@ def test_a_text_tells_each_fact_in_a_line() -> None:
     assert wanted - {*lines} == set()
 
 
-def test_a_sick_one_tells_what_hinders() -> None:
-    text = to_text(replace(HEALTHY, server=None, notes=(), hindrances=("one", "another")))
-    assert text.endswith("This hinders a start\n  - one\n  - another")
-    assert "A server would" not in text
-
-
 def test_json_has_the_same() -> None:
     told = json.loads(to_json(replace(HEALTHY, hindrances=("one",))))
     assert told["would_start"] is False

@@ -39,12 +39,6 @@ def test_a_text_that_begins_like_a_formula_is_written_as_text(name: str, tmp_pat
     assert second["error"] == f"'{name}: damaged"
 
 
-@pytest.mark.parametrize("name", ["a=1.jpg", "'a.jpg", "''", "ь.jpg"])
-def test_other_texts_stay_as_they_are(name: str, tmp_path: Path) -> None:
-    write(tmp_path / "out.csv", Entry(name, PLATES))
-    assert rows_of(tmp_path / "out.csv")[0]["picture"] == name
-
-
 def test_pictures_are_known_by_their_own_names_when_a_run_goes_on(tmp_path: Path) -> None:
     path, names = tmp_path / "out.csv", {*FORMULAS, "'=1+1.jpg", "''=1+1.jpg", "'a.jpg", "a.jpg"}
     write(path, *(Entry(name, PLATES) for name in sorted(names)))

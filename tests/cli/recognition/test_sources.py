@@ -67,9 +67,6 @@ def test_names_in_archives_are_those_of_their_makers(tmp_path, name, raw, flags)
 
 
 class TestFind:
-    def test_nothing_named_is_nothing_found(self) -> None:
-        assert found() == []
-
     @pytest.mark.parametrize(
         ("options", "is_list", "reason"),
         [
@@ -104,11 +101,6 @@ class TestFind:
         (source,) = finder.find([str(tmp_path / pattern)])
         assert source.below == Path("a.jpg")
         assert [*finder.skipped.report()] == ["skipped 1 file: a named pipe, a socket or a device"]
-
-    def test_pictures_keep_the_way_to_them(self, tmp_path: Path) -> None:
-        fill(tmp_path, "photos/a/car.jpg")
-        (source,) = PictureFinder().find([str(tmp_path / "photos")])
-        assert (source.name, source.below) == (f"{tmp_path}/photos/a/car.jpg", Path("a/car.jpg"))
 
     def test_folders_of_folders_can_be_left_out(self, tmp_path: Path) -> None:
         fill(tmp_path, "a/1.jpg", "2.jpg")
@@ -258,9 +250,3 @@ class TestArchives:
         (source,) = PictureFinder().find([str(path)])
         with pytest.raises(PictureError, match="damaged in the archive: Bad CRC-32"):
             source.read()
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
-    names = tmp_path / "list.txt"
-    names.write_bytes(b"\xef\xbb\xbfstreet.jpg\r\n\r\nyard.jpg\r\n")
-    assert [*read_list(str(names))] == ["street.jpg", "yard.jpg"]

@@ -60,11 +60,12 @@ def served(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[str, 
     write_cameras(folder, request.param, ports[0])
     command = find(request.param, "serve", "--cameras")
     flags = [f"{name}={port}" for name, port in zip(PORTS, ports, strict=True)]
+    flags += ["--one-model", "--pictures=1"]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(
-            [*command, *flags, "--pictures=1"], cwd=folder, stdout=log, stderr=log, env=environment
+            [*command, *flags], cwd=folder, stdout=log, stderr=log, env=environment
         ) as process,
     ):
         address = f"localhost:{ports[0]}"

@@ -70,7 +70,7 @@ def test_a_killed_service_is_not_in_the_way_of_the_next(folder: Path) -> None:
             families.append(find_tree(second.pid))
             kill_all(second)
             second.wait()
-            with serve(ports) as third:
+            with serve(ports, "--one-model") as third:
                 assert not list(SHM.glob(f"plates_{second.pid}_*"))
                 with PlateClient(f"localhost:{ports[0]}") as client:
                     assert client.recognize(STREET).texts[0] == "TO05577"

@@ -4,6 +4,7 @@ import re
 import resource
 import secrets
 import shutil
+import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,14 +20,13 @@ from orchestrator import PlateClient
 from orchestrator.contract import SHM
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS, list_sums
-from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.local_server import on_free_ports
 from orchestrator.serving.supervisor.models.new_version import NewVersion, add_version
-from orchestrator.serving.supervisor.models.repository_writer import lay_out
 from orchestrator.serving.supervisor.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server
 from tests.integration.load import Load
-from tests.samples import STREET
+from tests.samples import PLATES, STREET
 from tests.waiting import until
 from workshop.benchmarks.processes import find_workers
 
@@ -35,12 +35,17 @@ KEY = f"barrier-{secrets.token_hex(8)}"
 
 @pytest.fixture(scope="module")
 def operated(tmp_path_factory) -> Iterator[Server]:
-    """A server whose key the operator has set in the environment."""
-    own = prepare(ServerOptions(pictures=1))
-    folder = tmp_path_factory.mktemp("repository")
-    lay_out(own.source(), folder, own.capacity())
-    options = prepare(ServerOptions(repository=folder, explicit=True))
+    """A server of a repository from `plates export --out`; its key is in the environment.
+
+    The repository's path is relative, not ASCII, and has characters that separate lists.
+    """
+    out = Path("модели a;b")
     with pytest.MonkeyPatch.context() as environment:
+        environment.chdir(tmp_path_factory.mktemp("folder"))
+        command = [PLATES, "export", "--out", out, "--pictures", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == str(out)
+        options = ServerOptions(repository=out, explicit=True)
         environment.setenv("PLATES_ADMIN_KEY", KEY)
         with run_server(replace(on_free_ports(options), admin_key=KEY)) as started:
             yield started

@@ -39,7 +39,7 @@ def test_models_of_others_are_served_beside_ours_and_their_killed_worker_is_repl
 ) -> None:
     two = "instance_group [ { count: 2 kind: KIND_CPU } ]"  # one lives while both are replaced
     write_doubling(tmp_path, "double", "TYPE_FP32", two)
-    with serve("--beside", tmp_path, "--model=double") as served:
+    with serve("--one-model", "--beside", tmp_path, "--model=double") as served:
         with PlateClient(served.url) as plates:
             assert sorted(plates.recognize(STREET).texts) == sorted(TEXTS)
         before, tritons = served.workers("double"), served.tritons()
@@ -50,18 +50,6 @@ def test_models_of_others_are_served_beside_ours_and_their_killed_worker_is_repl
             assert double(client) == [2, 4]
         assert served.tritons() == tritons
         assert served.process.poll() is None
-
-
-def test_models_of_others_are_loaded_on_demand(repository: Path) -> None:
-    with (
-        own_server(ServerOptions(repository=repository, explicit=True)) as served,
-        triton.InferenceServerClient(served.grpc_url) as client,
-    ):
-        assert not client.is_model_ready("double")
-        client.load_model("double", headers=served.admin_headers)
-        assert double(client) == [2, 4]
-        client.unload_model("double", headers=served.admin_headers)
-        assert not client.is_model_ready("double")
 
 
 def test_a_model_of_others_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_triton_started_again_serves_what_was_served_whatever_has_changed_sinc
 def test_two_countries_are_served_from_one_repository(
     serving: Serving, country: ServerOptions
 ) -> None:
-    with own_server(replace(country, weights=WEIGHTS)) as ours:
+    with own_server(replace(country, weights=WEIGHTS, one_model=True)) as ours:
         assert read(ours.http_url) == TEXTS
         with PlateClient(serving.url, retries=8) as client:
             assert client.recognize(STREET).texts == THEIR_TEXTS

@@ -58,11 +58,12 @@ class Reader:
 
     @contextmanager
     def serve(self, line: str) -> Iterator[None]:
-        ports = [
+        flags = ["--one-model", "--pictures=1"]  # they start sooner
+        flags += [
             f"--{name.replace('_', '-')}={getattr(self.served, name)}"
             for name in ("http_port", "grpc_port", "metrics_port")
         ]
-        with subprocess.Popen([*words(line), "--pictures=1", *ports], cwd=self.folder) as process:
+        with subprocess.Popen([*words(line), *flags], cwd=self.folder) as process:
             try:
                 until(lambda: is_ready(self.served, ["hide_plates"]), "a server")
                 yield
@@ -89,7 +90,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 
 @pytest.fixture(scope="module")
 def url(reader: Reader) -> Iterator[str]:
-    with own_server(ServerOptions(beside=(reader.folder / REPOSITORY,), pictures=1)) as served:
+    options = ServerOptions(beside=(reader.folder / REPOSITORY,), pictures=1, one_model=True)
+    with own_server(options) as served:
         yield served.http_url
 
 

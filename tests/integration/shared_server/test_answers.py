@@ -1,7 +1,5 @@
 """Answers of `plate_recognition` from a real Triton server, over HTTP and gRPC."""
 
-import base64
-
 import cv2
 import numpy as np
 import pytest
@@ -72,11 +70,6 @@ def test_the_server_answers_what_the_pipeline_answers_in_process(
         assert ours.xyxy == pytest.approx(theirs.xyxy, abs=0.05)
         assert ours.text_score == pytest.approx(theirs.text_score, abs=1e-3)
         assert np.allclose(ours.corners, theirs.corners, atol=0.1)
-
-
-def test_base64_text_is_read_as_the_file_it_stands_for(client: PlateClient) -> None:
-    text = b"data:image/jpeg;base64," + base64.encodebytes(STREET.read_bytes())
-    assert client.recognize(text) == client.recognize(STREET)
 
 
 def test_parameters_override_settings_for_one_request(client: PlateClient) -> None:

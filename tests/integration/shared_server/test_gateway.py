@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 import tritonclient.grpc
 import tritonclient.http
-from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import MODEL, OUTPUTS
 from orchestrator.formats.transliteration import to_latin
 from orchestrator.serving.supervisor.triton_server import Server
-from tests.integration.conftest import GREY, InFront, Wire
+from tests.integration.conftest import InFront, Wire
 from tests.samples import STREET
 from tests.samples import TEXTS as BEST_FIRST
 
@@ -45,20 +44,6 @@ def straight(way: Wire, server: Server) -> object:
     address = server.options.http_url if is_http else server.options.grpc_url
     with way.module.InferenceServerClient(address) as client:
         yield client
-
-
-def test_plate_client_reads_the_street(way: Wire) -> None:
-    with PlateClient(way.url) as client:
-        assert sorted(client.recognize(STREET).texts) == TEXTS
-
-
-def test_plate_client_reads_crops(way: Wire, server: Server) -> None:
-    with PlateClient(server.options.http_url) as direct:
-        x0, y0, x1, y1 = (round(side) for side in direct.recognize(STREET)[0].xyxy)
-        crop = cv2.imread(str(STREET))[y0:y1, x0:x1]
-        wanted = direct.read_crops([crop])
-    with PlateClient(way.url) as client:
-        assert client.read_crops([crop]) == wanted
 
 
 def test_answers_are_those_of_triton(way: Wire, through: object, straight: object) -> None:
@@ -104,35 +89,6 @@ def test_json_without_binary_data_is_answered_alike(gateway: InFront, server: Se
     assert texts[0] == texts[1] == TEXTS
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        pytest.param({"max_plates": 0}, "max_plates: wanted", id="out of range"),
-        pytest.param({"beam": 3}, "parameters: wanted some of", id="unknown"),
-        pytest.param({"max_plates": 500}, "max_plates: wanted", id="above the operator's"),
-    ],
-)
-def test_what_is_wrong_is_said(
-    way: Wire, through: object, parameters: dict[str, object], words: str
-) -> None:
-    picture = way.file(STREET.read_bytes())
-    with pytest.raises(InferenceServerException, match=words):
-        through.infer(MODEL, [picture], parameters=parameters)
-
-
-def test_other_models_are_not_there(way: Wire, through: object) -> None:
-    tensor = way.pixels(np.zeros((1, 32, 32, 3), np.uint8))
-    with pytest.raises(InferenceServerException, match="wanted one of plate_recognition"):
-        through.infer("yolo", [tensor])
-
-
-def test_administration_is_not_there(through: object) -> None:
-    with pytest.raises(InferenceServerException):
-        through.get_model_repository_index()
-    with pytest.raises(InferenceServerException):
-        through.unload_model("yolo")
-
-
 @dataclass(frozen=True)
 class Reply:
     """Response of the REST API."""
@@ -164,22 +120,6 @@ def test_rest_reads_a_picture(gateway: InFront) -> None:
     assert (natives, picture["width"], picture["height"]) == (TEXTS, 1280, 960)
 
 
-def test_rest_reads_several_pictures(gateway: InFront) -> None:
-    grey = cv2.imencode(".png", GREY)[1].tobytes()
-    parts = {"street.jpg": STREET.read_bytes(), "grey.png": grey, "broken.jpg": b"no picture"}
-    body = b"".join(
-        f'--x\r\nContent-Disposition: form-data; name="picture"; filename="{name}"\r\n\r\n'.encode()
-        + content
-        + b"\r\n"
-        for name, content in parts.items()
-    )
-    form = "multipart/form-data; boundary=x"
-    reply = post(gateway, "/v1/recognize", body + b"--x--\r\n", Content_Type=form)
-    street, grey, broken = reply.content["pictures"]
-    assert (reply.status, street["name"], len(street["plates"])) == (200, "street.jpg", 3)
-    assert (grey["plates"], broken["problem"]["status"]) == ([], 400)
-
-
 def test_rest_reads_a_crop(gateway: InFront, server: Server, tmp_path: Path) -> None:
     with PlateClient(server.options.http_url) as direct:
         plate = direct.recognize(STREET)[0]
@@ -189,20 +129,8 @@ def test_rest_reads_a_crop(gateway: InFront, server: Server, tmp_path: Path) -> 
     assert read["plate"]["text"] == plate.text
 
 
-def test_rest_says_what_is_wrong_as_a_problem(gateway: InFront) -> None:
-    reply = post(gateway, "/v1/recognize?max_plates=0", STREET.read_bytes())
-    assert (reply.status, reply.type) == (400, "application/problem+json")
-    assert reply.content["detail"].startswith("max_plates: wanted")
-
-
 def test_metrics_of_both_are_on_one_page(gateway: InFront) -> None:
     with urllib.request.urlopen(f"http://{gateway.options.metrics}/metrics") as answer:
         page = answer.read().decode()
     assert "plates_gateway_calls_total{" in page
     assert "nv_inference_request_success{" in page
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/openapi.json", "/"])
-def test_pages_are_there(gateway: InFront, path: str) -> None:
-    with urllib.request.urlopen(f"http://{gateway.options.http}{path}") as answer:
-        assert answer.status == 200

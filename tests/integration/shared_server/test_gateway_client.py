@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +12,11 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import PictureError, RequestError, ServerError
-from orchestrator.serving.gateway.launcher import start
-from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.gateway.policy.api_keys import hash_of
-from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.triton_server import Server
 from tests.client.certificates import Certificate, make_certificate
+from tests.integration.serving import run_gateway
 from tests.samples import PROJECT, STREET
 from tests.samples import TEXTS as BEST_FIRST
 
@@ -39,24 +37,16 @@ def listening(server: Server, folder: Path, options: GatewayOptions) -> Iterator
     """Run a gateway that requires keys in front of the server; yield its addresses."""
     keys = folder / "keys.toml"
     keys.write_text(f'[gate]\nsha256 = "{hash_of(KEY)}"\n')
-    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
-    options = replace(
+    with run_gateway(
         options,
         triton_http=server.options.http_url,
         triton_grpc=server.options.grpc_url,
         triton_metrics=server.options.metrics_url,
-        http=http,
-        grpc=grpc,
-        metrics=metrics,
         audit=folder / "audit.jsonl",
         keys=keys,
         wants_keys=True,
-    )
-    started = start(options)
-    try:
-        yield options
-    finally:
-        started.stop()
+    ) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +149,7 @@ def test_an_untrusted_certificate_is_told(
         client.recognize(STREET)
 
 
+@pytest.mark.parametrize("url", ["http", "grpcs"], indirect=True)
 def test_the_command_reads_a_picture(url: str) -> None:
     done = subprocess.run(
         [*PLATES, "recognize", STREET, "--url", url],

@@ -1,16 +1,13 @@
 """The ensemble `plate_reader`: crops of plates from another detector."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
-from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
-from orchestrator.contract import CROP, PLATE_READER
-from orchestrator.errors import ParameterError, PictureError, RequestError
+from orchestrator.errors import RequestError
 from orchestrator.plates import Plate, PlateRegion
 from orchestrator.reading.affine_crops import frames_around, tilts_of
 from orchestrator.reading.crops import crop_boxes
@@ -151,36 +148,7 @@ def test_an_unsure_text_is_not_shown(client, crops) -> None:
     assert (plate.text, plate.raw_text, plate.format) == ("", TEXTS[0], "")
 
 
-def test_a_crop_that_is_none_is_named_before_anything_is_sent(client, crops) -> None:
-    with pytest.raises(PictureError, match=r"crop 1: .*wanted uint8 \[H, W, 3\] BGR"):
-        client.read_crops([crops[0], np.zeros((3, 3), np.uint8)])
-
-
-@pytest.mark.parametrize("crops", ["crop.png", b"crop", Path("crop.png")], ids=str)
-def test_one_picture_is_no_list_of_crops(client, crops) -> None:
-    with pytest.raises(PictureError, match=r"crops: wanted several pictures, got one \w+"):
-        client.read_crops(crops)
-
-
-@pytest.mark.parametrize("in_flight", [0, 65, 2.5, "4"])
-def test_calls_at_once_are_a_number(client, crops, in_flight) -> None:
-    with pytest.raises(ParameterError, match=r"in_flight: wanted a whole number from 1 to 64, got"):
-        client.read_crops(crops, in_flight=in_flight)
-
-
 def test_a_picture_of_more_than_a_plate_is_refused(client, crops) -> None:
     with pytest.raises(RequestError, match=r"crop 1: .*wanted 1 to 16000000 pixels, got 5000x5000"):
         client.read_crops([crops[0], np.zeros((5000, 5000, 3), np.uint8)])
     assert client.read_crops(crops).texts == TEXTS
-
-
-@pytest.mark.parametrize(
-    ("shape", "message"),
-    [
-        pytest.param((4, 4, 1), "unexpected shape", id="grey"),
-        pytest.param((0, 4, 3), "wanted 1 to 16000000 pixels, got 4x0", id="empty"),
-    ],
-)
-def test_what_is_no_crop_is_refused(wire, triton, shape, message) -> None:
-    with pytest.raises(InferenceServerException, match=message):
-        triton.infer(PLATE_READER, [wire.pixels(np.zeros(shape, np.uint8), CROP)])

@@ -1,4 +1,4 @@
-"""A cancelled call costs no other call its answer; a server that ends answers its last call."""
+"""Calls that are cancelled or find the queue full cost no other call its answer."""
 
 import json
 import socket
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,13 @@ import tritonclient.grpc
 
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
-from orchestrator.errors import ServerError
+from orchestrator.errors import Overloaded, ServerError
 from orchestrator.serving.supervisor.launch.shutdown import IDLE_S
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server, start
+from tests.integration.conftest import GREY
 from tests.integration.doubling import write_doubling
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import STREET
@@ -138,6 +140,38 @@ def test_a_caller_whose_time_is_up_over_grpc_has_given_up(one_at_a_time, gate) -
     gate.open()
     assert answered(one_at_a_time) == ["TO05577"] * 2
     assert counted(one_at_a_time) - before == {REACHED: 3, CANCELLED: 1}
+
+
+QUEUE = 64
+
+
+def call(url: str) -> int | str:
+    """Return the number of plates, or the error message."""
+    with PlateClient(url, timeout_s=60) as client:
+        try:
+            return len(client.recognize(GREY, request_id="crowd"))
+        except Overloaded as error:
+            return str(error)
+
+
+def test_a_call_that_finds_the_queue_full_is_refused_at_once_and_all_others_answered(
+    one_at_a_time: Server, gate: Gate
+) -> None:
+    options = one_at_a_time.options
+    urls = [options.http_url, f"grpc://{options.grpc_url}"]
+    with ThreadPoolExecutor(1 + QUEUE) as pool:
+        try:
+            calls = [pool.submit(call, urls[0])]
+            until(lambda: gate.waiting() == 1, "a call in work")
+            calls += [pool.submit(call, url) for url in islice(cycle(urls), QUEUE)]
+            until(lambda: pending(one_at_a_time) == QUEUE, f"{QUEUE} calls in the queue")
+            refused = [call(url) for url in urls]
+            assert refused == ["Exceeds maximum queue size (request crowd)"] * 2
+            assert not any(one.done() for one in calls)
+        finally:
+            gate.open()
+    assert [one.result() for one in calls] == [0] * (1 + QUEUE)
+    assert [call(url) for url in urls] == [0, 0]
 
 
 def test_a_server_is_not_told_to_end_before_a_call_in_work_is_answered(

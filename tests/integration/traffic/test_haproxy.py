@@ -61,7 +61,7 @@ def test_haproxy_takes_the_shipped_configuration() -> None:
 def replicas() -> Iterator[dict[str, Service]]:
     """Two services; a test may kill the last one."""
     with ExitStack() as stack:
-        launch = Launch(flags=("--device=cpu", "--threads=1"))
+        launch = Launch(flags=("--one-model", "--device=cpu", "--threads=1", "--pictures=1"))
         yield {name: stack.enter_context(run_service(launch)) for name in ADDRESSES}
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,13 +18,12 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.client import base
 from orchestrator.contract import unmark
 from orchestrator.errors import RequestError
-from orchestrator.serving.gateway.launcher import start
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.triton_start import run_server
 from tests.integration.collector import Collector, Span, collecting
+from tests.integration.serving import run_gateway
 from tests.samples import STREET
 
 STRAIGHT = ("http", "grpc")
@@ -52,7 +50,7 @@ def collector() -> Iterator[Collector]:
     with collecting() as collector:
         traced = ServerOptions(traces=collector.url, trace_rate=1_000_000, pictures=1)
         options = on_free_ports(prepare(traced))
-        with run_server(options), run_gateway(options) as gateway:
+        with run_server(options), run_gateway(gateway_of(options)) as gateway:
             urls = (
                 options.http_url,
                 f"grpc://{options.grpc_url}",
@@ -72,15 +70,9 @@ def collector() -> Iterator[Collector]:
         yield collector
 
 
-@contextmanager
-def run_gateway(triton: ServerOptions) -> Iterator[GatewayOptions]:
-    http, grpc, metrics = free_ports(3)
-    flags = GatewayFlags(http_port=http, grpc_port=grpc, metrics_port=metrics)
-    gateway = start(replace(flags, audit=Path(os.devnull)).to_options(triton))
-    try:
-        yield gateway.options
-    finally:
-        gateway.stop()
+def gateway_of(triton: ServerOptions) -> GatewayOptions:
+    flags = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0, audit=Path(os.devnull))
+    return flags.to_options(triton)
 
 
 def list_names(kind: str, wires: Sequence[str]) -> list[str]:

@@ -1,9 +1,7 @@
 """Calls in an admission with a fake clock, and the outcome of each."""
 
 import asyncio
-import heapq
-import itertools
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,42 +10,10 @@ from orchestrator.serving.gateway.policy.admission import Admission, Counts, Rat
 from orchestrator.serving.gateway.policy.clients import USUAL, Client
 from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import USUAL_COST, Cost
+from tests.virtual_time import Clock
 
 NOTHING = Counts(inside=0, waiting=0, in_work=0, delayed=0, bytes=0)
 LONG_S = 600.0
-
-
-class Clock:
-    """A clock that the test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Time:
-    """A fake time that passes at once for several sleeping tasks."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
-        self._numbers = itertools.count()
-
-    async def sleep(self, seconds: float) -> None:
-        woken = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
-        await woken
-
-    async def pass_for(self, *tasks: Coroutine[None, None, None]) -> None:
-        together = asyncio.gather(*tasks)
-        await settle()
-        while not together.done():
-            self.now, _, woken = heapq.heappop(self._sleepers)
-            woken.set_result(None)
-            await settle()
-        await together
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Requests to one gateway with the usual options, which serves all tests of this module."""
 
 import json
-import re
 import socket
 import urllib.error
 import urllib.request
@@ -18,8 +17,6 @@ from tests.waiting import until
 MIB = 1024 * 1024
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 DOCUMENT = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
-LAST = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-NO_PICTURE = b"POST /v1/recognize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +29,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def gateway(running: Running) -> Running:
     running.triton.reset()
     return running
-
-
-def read_all(caller: socket.socket) -> bytes:
-    """Return the bytes that arrive until the connection is closed."""
-    parts = []
-    while part := caller.recv(65536):
-        parts.append(part)
-    return b"".join(parts)
 
 
 @pytest.mark.parametrize("behind", [b"", HEALTH], ids=["alone", "with a request behind it"])
@@ -135,21 +124,6 @@ def test_every_path_of_triton_but_ours_is_unknown(gateway: Running) -> None:
         paths, 4
     )
     assert len(gateway.triton.requests) == before
-
-
-def test_requests_behind_one_another_are_answered_in_order(gateway: Running) -> None:
-    with gateway.socket() as caller:
-        caller.sendall(HEALTH + NO_PICTURE + LAST)
-        answers = read_all(caller)
-    assert re.findall(rb"HTTP/1\.1 (\d+)", answers) == [b"200", b"400", b"200"]
-
-
-def test_requests_in_small_pieces_are_answered(gateway: Running) -> None:
-    with gateway.socket() as caller:
-        for byte in NO_PICTURE + LAST:
-            caller.sendall(bytes([byte]))
-        answers = read_all(caller)
-    assert answers.count(b"HTTP/1.1 ") == 2
 
 
 @pytest.mark.parametrize(

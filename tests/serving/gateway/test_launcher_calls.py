@@ -4,22 +4,9 @@ import json
 from pathlib import Path
 
 from orchestrator.serving.gateway.options import Limits
-from tests.serving.gateway.conftest import INFER, Start, answer_of
+from tests.serving.gateway.conftest import Start, answer_of
 from tests.serving.gateway.key_files import write_keys
 from tests.waiting import until
-
-
-def test_a_client_with_too_many_calls_at_once_is_refused_and_others_are_not(begin: Start) -> None:
-    gateway = begin(Limits(calls=4, client_calls=2))
-    gateway.triton.gate.clear()
-    first = [gateway.send(), gateway.send()]
-    assert [gateway.triton.asked.acquire(timeout=20) for _ in first] == [True, True]
-    status, headers, _ = answer_of(gateway.send())
-    other = gateway.send(source="127.0.0.2")
-    assert gateway.triton.asked.acquire(timeout=20)
-    gateway.triton.gate.set()
-    assert (status, headers["retry-after"]) == (429, "1")
-    assert [answer_of(one)[0] for one in [*first, other]] == [200, 200, 200]
 
 
 def test_a_full_service_refuses_with_503(begin: Start) -> None:
@@ -42,22 +29,6 @@ def test_an_answer_that_is_late_is_given_up(begin: Start) -> None:
     status, _, body = answer_of(gateway.send())
     assert (status, b"within 1 s" in body) == (504, True)
     assert gateway.triton.cancelled.wait(20)
-
-
-def test_a_body_that_does_not_come_is_not_waited_for(begin: Start) -> None:
-    gateway = begin(Limits(calls=4, body_s=0.2))
-    with gateway.socket() as caller:
-        caller.sendall(
-            f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{{".encode()
-        )
-        assert caller.recv(100).startswith(b"HTTP/1.1 408 ")
-
-
-def test_of_too_many_connections_the_oldest_idle_one_is_closed(begin: Start) -> None:
-    gateway = begin(Limits(calls=4, connections=3))
-    with gateway.socket() as oldest, gateway.socket(), gateway.socket():
-        assert gateway.ask("GET", "/healthz")[0] == 200
-        assert oldest.recv(100) == b""
 
 
 def test_several_processes_share_the_ports(begin: Start) -> None:

@@ -6,11 +6,6 @@ from orchestrator.serving.supervisor import options as asked
 from orchestrator.serving.supervisor.options import ServerOptions
 
 
-def test_ports_that_are_named_stay() -> None:
-    options = ServerOptions(http_port=7000, grpc_port=7001, metrics_port=7002)
-    assert asked.fill_ports(options) == options
-
-
 def test_a_port_of_zero_becomes_a_free_one(monkeypatch) -> None:
     monkeypatch.setattr(asked, "free_ports", lambda count: list(range(7001, 7001 + count)))
     options = asked.fill_ports(
@@ -43,8 +38,3 @@ def test_programs_reach_the_server_by_an_address(host: str, reached: str) -> Non
     options = ServerOptions(host=host, http_port=1, grpc_port=2, metrics_port=3)
     assert (options.http_url, options.grpc_url) == (f"{reached}:1", f"{reached}:2")
     assert options.metrics_url == f"http://{reached}:3/metrics"
-
-
-@pytest.mark.parametrize(("device", "longest_s"), [("cpu", 60.0), ("gpu", 180.0)])
-def test_a_start_may_take_longer_on_a_gpu(device: str, longest_s: float) -> None:
-    assert ServerOptions(device=device, start_timeout_s=60.0).longest_start_s == longest_s

@@ -53,6 +53,12 @@ class Workers:
     Triton neither restarts a dead worker nor reports it in its readiness. It does not even reap it,
     as it reaps the workers that it ends itself.
 
+    Children of a thread that ends move to another thread's list, so a look at all lists may miss
+    some. The lists only tell of new processes. One is gone when it cannot be read any more, or has
+    another parent.
+
+    Source: Linux, "proc_pid_task_tid_children(5)": reliable only if all children are stopped.
+
     Attributes:
         list_every_s: Longest age of the list of workers. Triton has hundreds of threads, and each
             must be asked for its own children.
@@ -62,7 +68,7 @@ class Workers:
         self._server = server
         self._models: dict[int, str] = {}
         self._forgotten: set[int] = set()
-        self._pids: list[int] = []
+        self._pids: set[int] = set()
         self._listed = float("-inf")
         self.list_every_s = 0.0
 
@@ -96,14 +102,22 @@ class Workers:
 
     def _look(self) -> Iterator[Worker]:
         if time.monotonic() - self._listed >= self.list_every_s:
-            self._pids, self._listed = [*_children(self._server)], time.monotonic()
-            self._forgotten.intersection_update(self._pids)  # process ids are used again
-            self._models = {pid: self._models[pid] for pid in self._pids if pid in self._models}
-        for pid in self._pids:
-            with suppress(OSError):  # the process may end at this moment
+            self._pids.update(_children(self._server))
+            self._listed = time.monotonic()
+        for pid in sorted(self._pids):
+            with suppress(OSError):  # the process may have ended
                 fields = read_stat(pid)
-                if int(fields[PARENT]) == self._server and self._is_worker(pid):
-                    yield self._worker(pid, fields, self._model(pid))
+                if int(fields[PARENT]) == self._server:
+                    if self._is_worker(pid):
+                        yield self._worker(pid, fields, self._model(pid))
+                    continue
+            self._drop(pid)
+
+    def _drop(self, pid: int) -> None:
+        """Forget all about a process; its number is used again."""
+        self._pids.remove(pid)
+        self._forgotten.discard(pid)
+        self._models.pop(pid, None)
 
     def _is_worker(self, pid: int) -> bool:
         return pid in self._models or _program(pid) == PROGRAM

@@ -2,7 +2,6 @@
 
 from orchestrator.client import PlateClient
 from orchestrator.plates import Plate
-from orchestrator.settings import Settings
 from tests.client.client_only import ClientOnly
 from tests.samples import STREET, TEXTS
 
@@ -23,11 +22,3 @@ def test_a_client_that_is_installed_alone_recognises(client_only: ClientOnly, wi
     assert done.returncode == 0
     assert done.stderr.startswith("1 picture in ")
     assert all(text in done.stdout for text in TEXTS)
-
-
-def test_a_server_that_answers_is_ready(client: PlateClient) -> None:
-    assert client.is_ready()
-
-
-def test_the_operators_settings_can_be_asked_for(client: PlateClient) -> None:
-    assert client.server_settings() == Settings()

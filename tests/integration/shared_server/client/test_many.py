@@ -60,18 +60,3 @@ def test_asyncio_reads_crops_as_threads_do(wire: Wire, crops: list[np.ndarray]) 
 
     with PlateClient(wire.url) as client:
         assert asyncio.run(run()) == client.read_crops(crops)
-
-
-def test_a_task_that_is_cancelled_leaves_the_client_usable(wire: Wire) -> None:
-    async def run() -> list[str]:
-        async with AsyncPlateClient(wire.url) as client:
-            tasks = [asyncio.create_task(client.recognize(STREET)) for _ in range(6)]
-            await asyncio.sleep(0.02)
-            for task in tasks[::2]:
-                task.cancel()
-            ended = await asyncio.gather(*tasks, return_exceptions=True)
-            assert all(isinstance(one, asyncio.CancelledError) for one in ended[::2])
-            assert all(one.texts == TEXTS for one in ended[1::2])
-            return (await client.recognize(STREET)).texts
-
-    assert asyncio.run(run()) == TEXTS

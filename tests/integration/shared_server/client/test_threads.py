@@ -1,6 +1,5 @@
 """One client that threads, asyncio tasks and forked processes share."""
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -53,14 +52,6 @@ def test_each_of_32_threads_gets_the_answer_to_its_own_picture(shared, pictures,
         calls = [threads.submit(shared.recognize, one) for one in islice(cycle(pictures), CALLS)]
         answers = [call.result(timeout=10 * TIMEOUT_S) for call in calls]
     assert answers == list(islice(cycle(alone), CALLS))
-
-
-def test_asyncio_may_call_from_its_threads(shared, pictures, alone) -> None:
-    async def all_at_once() -> list[Plates]:
-        waiting = (asyncio.to_thread(shared.recognize, one) for one in pictures * 6)
-        return await asyncio.gather(*waiting)
-
-    assert asyncio.run(all_at_once()) == alone * 6
 
 
 FORKING = """

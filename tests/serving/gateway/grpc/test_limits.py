@@ -45,13 +45,6 @@ async def test_a_message_that_does_not_come_is_not_waited_for() -> None:
     assert "message: wanted within 0.01 s" in raised.value.details()
 
 
-async def test_a_call_without_a_message_is_refused() -> None:
-    async with serving(FakeService()) as stub:
-        call = stub.channel.stream_unary(INFER)()
-        await call.done_writing()
-        assert await call.details() == "message: wanted one, got none"
-
-
 async def test_more_calls_at_once_are_refused() -> None:
     service = FakeService(free=asyncio.Event())
     async with serving(service, Limits(calls=1, connections=2)) as stub:

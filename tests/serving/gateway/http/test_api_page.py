@@ -6,7 +6,6 @@ from orchestrator.serving.gateway.http.api_docs.api_page import page
 from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.api_docs.page_languages import pages
 from orchestrator.serving.gateway.http.labels import LABELS
-from orchestrator.serving.gateway.http.multipart import FIELDS
 from orchestrator.serving.gateway.http.page.routes import FILES
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES, read_texts
 from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
@@ -64,11 +63,6 @@ def test_examples_and_calls_are_shown(reader: Reader) -> None:
     assert "curl -F picture=@car.jpg" in reader.text
     assert '"text": "A123BC77"' in reader.text
     assert f'"text_native": "{to_cyrillic("A123BC77")}"' in reader.text
-
-
-def test_the_fields_of_a_form_are_shown_pictures_first(reader: Reader) -> None:
-    places = [reader.text.index(f"field {name}:") for name in (*FIELDS, *LABELS)]
-    assert places == sorted(places)
 
 
 def test_only_files_of_the_page_are_run_or_loaded(reader: Reader) -> None:

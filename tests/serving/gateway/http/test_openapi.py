@@ -1,5 +1,4 @@
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -142,27 +141,6 @@ def test_the_range_of_a_parameter_is_that_of_the_settings(name: str, edge: str) 
         widest.updated({name: str(beyond)})
 
 
-@pytest.mark.parametrize(
-    ("text", "is_described"),
-    [
-        pytest.param("0,0,1,1", True, id="whole numbers"),
-        pytest.param("-0.5,0,100.25,1", True, id="fractions"),
-        pytest.param("0,0,1", False, id="three"),
-        pytest.param("0,0,1,1,1", False, id="five"),
-        pytest.param("a,0,1,1", False, id="letter"),
-    ],
-)
-def test_what_a_region_looks_like_is_described(text: str, is_described: bool) -> None:
-    pattern = PARAMETERS["roi"][1]["pattern"]
-    assert bool(re.search(pattern, text)) == is_described
-
-
-def test_the_reader_has_one_parameter_beside_the_labels() -> None:
-    parameters = DOCUMENT["paths"]["/v1/read"]["post"]["parameters"]
-    names = [parameter["name"] for parameter in parameters if "name" in parameter]
-    assert names == ["text_threshold", "camera_id", "timestamp"]
-
-
 @pytest.mark.parametrize("path", POSTS)
 def test_a_form_has_pictures_under_one_name_and_labels(path: str) -> None:
     form = DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["multipart/form-data"]
@@ -175,15 +153,6 @@ def test_a_form_has_pictures_under_one_name_and_labels(path: str) -> None:
 def test_every_label_is_described_by_an_example_that_is_accepted() -> None:
     examples = {name: example for name, (_, _, example) in LABELS.items()}
     assert labels_of(examples, {}) == Labels("gate-7", "2026-05-17T09:30:00+03:00")
-
-
-def test_limits_are_said() -> None:
-    form = DOCUMENT["paths"]["/v1/recognize"]["post"]["requestBody"]["content"][
-        "multipart/form-data"
-    ]
-    assert form["schema"]["oneOf"][0]["properties"]["picture"]["maxItems"] == 5
-    assert "up to 7 MiB and 5 pictures" in DOCUMENT["info"]["description"]
-    assert "up to 12,345 pixels" in DOCUMENT["paths"]["/v1/read"]["post"]["description"]
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,6 @@ def note_all(metrics: Metrics, protocol: str, entries: Iterable[Entry]) -> None:
         metrics.note(protocol, entry)
 
 
-def test_without_a_call_nothing_is_counted() -> None:
-    assert samples_of(make(Counts(0, 0, 0, 0, 0)).render()) == {}
-
-
 def test_every_reason_is_there_before_the_first_call() -> None:
     page = make().render().decode()
     assert 'calls_total{front="rest",model="plate_reader",reason="rate"} 0.0\n' in page

@@ -10,13 +10,13 @@ from orchestrator.serving.gateway.options import MIB, Limits
 from orchestrator.serving.gateway.policy.admission import Admission, Counts, RateLimit
 from tests.serving.gateway.stories import (
     NOTHING,
-    Clock,
     admission,
     client,
     enter,
     enter_often,
     take_each_second,
 )
+from tests.virtual_time import Clock
 
 
 def test_calls_at_once_have_to_be_known() -> None:

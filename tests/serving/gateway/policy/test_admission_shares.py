@@ -11,7 +11,8 @@ from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL
 from orchestrator.serving.gateway.policy.fair_queue import FairOrder
 from orchestrator.serving.gateway.policy.slots import Slot, Slots
 from orchestrator.serving.protocol.inference import Cost
-from tests.serving.gateway.stories import NOTHING, Clock, Story, admission, client, enter, settle
+from tests.serving.gateway.stories import NOTHING, Story, admission, client, enter, settle
+from tests.virtual_time import Clock
 
 HALF = Cost(MIB // 2)
 

@@ -21,6 +21,7 @@ from orchestrator.serving.gateway.policy.api_keys import (
 )
 from orchestrator.serving.gateway.policy.authentication import authenticate
 from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL, Client, client_at
+from tests.virtual_time import Clock
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)
 ADDRESS = client_at("192.0.2.1", LIMITS)
@@ -154,15 +155,8 @@ def test_a_key_written_in_place_of_its_hash_is_not_told() -> None:
     assert SECRET not in str(refused.value)
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_a_file_that_changed_is_read_again_after_a_while(tmp_path: Path) -> None:
-    file, clock = tmp_path / "keys.toml", Clock()
+    file, clock = tmp_path / "keys.toml", Clock(0.0)
     file.write_text("")
     watched = KeyFile(file, clock)
     file.write_text(table("late", SECRET))
@@ -173,7 +167,7 @@ def test_a_file_that_changed_is_read_again_after_a_while(tmp_path: Path) -> None
 
 
 def test_a_file_of_the_same_size_is_known_by_its_time(tmp_path: Path) -> None:
-    file, clock = tmp_path / "keys.toml", Clock()
+    file, clock = tmp_path / "keys.toml", Clock(0.0)
     file.write_text(table("a", "k"))
     watched = KeyFile(file, clock)
     file.write_text(table("b", "k"))
@@ -192,7 +186,7 @@ def test_a_file_of_the_same_size_is_known_by_its_time(tmp_path: Path) -> None:
 def test_no_key_is_accepted_while_the_file_is_broken(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[Path], object]
 ) -> None:
-    file, clock = tmp_path / "keys.toml", Clock()
+    file, clock = tmp_path / "keys.toml", Clock(0.0)
     file.write_text(table("a", "k"))
     watched = KeyFile(file, clock)
     spoil(file)
@@ -208,27 +202,6 @@ def test_no_key_is_accepted_while_the_file_is_broken(
     clock.now = 15.0
     assert [*watched.keys().by_name] == ["b"]
     assert not watched.is_broken
-
-
-def test_a_file_is_read_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="wanted a file of keys"):
-        KeyFile(tmp_path / "none")
-
-
-@pytest.mark.parametrize(
-    ("address", "name"),
-    [
-        pytest.param("192.0.2.1", "192.0.2.1", id="ipv4"),
-        pytest.param("::ffff:192.0.2.1", "192.0.2.1", id="mapped"),
-        pytest.param("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", id="ipv6"),
-        pytest.param("2001:db8:1:2::1", "2001:db8:1:2::/64", id="same-network"),
-        pytest.param("::1", "::/64", id="loopback"),
-        pytest.param("fe80::1%eth0", "fe80::/64", id="interface"),
-    ],
-)
-def test_an_address_names_a_client(address: str, name: str) -> None:
-    client = client_at(address, LIMITS)
-    assert client == Client(name, 5, 7.0, USUAL)
 
 
 def test_without_a_key_the_address_calls() -> None:

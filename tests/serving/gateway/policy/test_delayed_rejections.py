@@ -4,7 +4,8 @@ import asyncio
 
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.admission import Admission
-from tests.serving.gateway.stories import NOTHING, Clock, settle
+from tests.serving.gateway.stories import NOTHING, settle
+from tests.virtual_time import Clock
 
 
 class Sleeper:

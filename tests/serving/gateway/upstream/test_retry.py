@@ -1,7 +1,7 @@
 """Calls are sent again while Triton is away, but not those that bring its workers down."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 
 import pytest
@@ -16,7 +16,7 @@ from orchestrator.serving.gateway.upstream.retry import (
     fingerprint_of,
 )
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
-from tests.serving.gateway.stories import Time
+from tests.virtual_time import run_virtually
 
 AWAY = ServerError("away")
 
@@ -64,6 +64,14 @@ class Triton:
         return asyncio.run(self.retries.infer(replace(asked, timeout_s=within_s)))
 
 
+def now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def gather(*tasks: Coroutine[None, None, None]) -> None:
+    await asyncio.gather(*tasks)
+
+
 def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
     triton = Triton()
     assert triton.ask(call()).id == "gate-7"
@@ -90,28 +98,28 @@ def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
 
 def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together() -> None:
     callers, back_at_s = 16, 4.0
-    time, sent_at, answered_at = Time(), [], []
+    sent_at, answered_at = [], []
 
     async def send(asked: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
         if unmark(asked.id) == "another model":
             return InferenceResponse(asked.model, "1", asked.id, ())
-        sent_at.append(time.now)
-        if time.now < back_at_s:
+        sent_at.append(now_s())
+        if now_s() < back_at_s:
             raise AWAY
         return InferenceResponse(asked.model, "1", asked.id, ())
 
-    retries = RetryPolicy(send, 30.0, 60.0, lambda: time.now, time.sleep)
+    retries = RetryPolicy(send, 30.0, 60.0, now_s, asyncio.sleep)
 
     async def ask() -> None:
         await retries.infer(call())
-        answered_at.append(time.now)
+        answered_at.append(now_s())
 
     async def ask_another_model() -> None:
         for _ in range(40):
             await retries.infer(call(id="another model"))
-            await time.sleep(0.1)
+            await asyncio.sleep(0.1)
 
-    asyncio.run(time.pass_for(ask_another_model(), *(ask() for _ in range(callers))))
+    run_virtually(gather(ask_another_model(), *(ask() for _ in range(callers))))
     assert len(answered_at) == callers
     assert max(answered_at) <= back_at_s + 2 * MAX_DURATION_S
     in_vain = sum(at < back_at_s for at in sent_at)
@@ -241,17 +249,16 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
             raise AWAY
         under_way.add(id)
         at_once.append(len(under_way))
-        await time.sleep(0.05)
+        await asyncio.sleep(0.05)
         under_way.remove(id)
         return InferenceResponse(asked.model, "1", asked.id, ())
 
-    time = Time()
-    retries = RetryPolicy(send, 30.0, 60.0, lambda: time.now, time.sleep)
+    retries = RetryPolicy(send, 30.0, 60.0, now_s, asyncio.sleep)
 
     async def ask(picture: bytes) -> None:
         await retries.infer(call(picture))
 
-    asyncio.run(time.pass_for(*(ask(one) for one in (b"a", b"b", b"c"))))
+    run_virtually(gather(*(ask(one) for one in (b"a", b"b", b"c"))))
     assert at_once == [1, 1, 1]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from orchestrator.serving.gateway.upstream import start_throttle
 from orchestrator.serving.gateway.upstream.start_throttle import MAX_DURATION_S, StartThrottle
-from tests.serving.gateway.stories import Clock, settle
+from tests.serving.gateway.stories import settle
+from tests.virtual_time import Clock
 
 CALLS = 16
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import pytest
 
 from orchestrator.serving.gateway.upstream.timed_cache import TimedCache
-from tests.serving.gateway.stories import Clock
+from tests.virtual_time import Clock
 
 
 class Asked:

@@ -90,12 +90,6 @@ def test_a_key_that_nobody_named_is_another_each_time(installation) -> None:
     assert flags_of(installation, admin_key="gate") == flags_of(installation, admin_key="gate")
 
 
-def test_the_key_is_in_nobodys_environment(installation, monkeypatch) -> None:
-    monkeypatch.setenv("PLATES_ADMIN_KEY", "gate")
-    variables = variables_of(installation, admin_key="gate")
-    assert "gate" not in variables.values()
-
-
 def test_folders_of_libraries_that_do_not_exist_are_left_out(
     installation, monkeypatch, tmp_path: Path
 ) -> None:
@@ -104,12 +98,6 @@ def test_folders_of_libraries_that_do_not_exist_are_left_out(
     assert variables_of(some)["LD_LIBRARY_PATH"] == str(tmp_path)
     none = replace(installation, libraries=(tmp_path / "nothing",))
     assert "LD_LIBRARY_PATH" not in variables_of(none)
-
-
-def test_every_repository_is_named(installation) -> None:
-    flags = flags_of(installation)
-    named = [flag for flag in flags if flag.startswith("--model-repository=")]
-    assert named == ["--model-repository=r", "--model-repository=s"]
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
@@ -146,11 +134,6 @@ def test_an_installed_triton_is_run_with_our_backends(native: Installation, engi
     assert flags[0] == str(native.root / "bin" / "tritonserver")
     told = [flag.split(",")[0] for flag in flags if flag.startswith("--backend-config")]
     assert {flag.split("=")[1] for flag in told} == {"python", "openvino", "pytorch"}
-
-
-def test_triton_waits_for_called_models_in_few_threads(installation) -> None:
-    """Its default of 32 for each worker made 320 of 460 threads on two cores."""
-    assert "--backend-config=python,thread-pool-size=8" in flags_of(installation)
 
 
 def test_our_backends_are_told_where_workers_exchange_tensors(native: Installation) -> None:

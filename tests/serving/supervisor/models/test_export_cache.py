@@ -151,23 +151,3 @@ def test_a_spare_folder_takes_what_the_repository_cannot(source, tmp_path, monke
     assert {file.parent for file in written} == {spare}
     assert [find_exported(source, name, spare) for name in EXPORTED] == written
     assert export_networks(source, spare=spare) == []
-
-
-def test_a_new_checkout_gets_its_exports_itself(source, tmp_path) -> None:
-    for name in EXPORTED:
-        shutil.rmtree(source.repository / name / "1", ignore_errors=True)
-    written = export_networks(source, spare=tmp_path / "spare")
-    assert written == [source.exported_file(name) for name in EXPORTED]
-
-
-def test_weights_that_do_not_say_what_they_read_are_refused(source, other) -> None:
-    (other.weights / "formats.toml").unlink()
-    with pytest.raises(WeightsError, match=r"weights: wanted formats\.toml, the plates that its"):
-        export_networks(other)
-
-
-def test_formats_in_another_alphabet_are_refused(source, tmp_path) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text('alphabet = "01A"\n[[format]]\nname = "mine"\nlayouts = ["LD"]\n')
-    with pytest.raises(WeightsError, match=r"wanted plate formats in the alphabet .*, got 01A"):
-        export_networks(replace(source, formats=mine))

@@ -34,10 +34,6 @@ def test_a_folder_without_models_is_told(tmp_path: Path, folder: str) -> None:
         list_models(tmp_path / folder)
 
 
-def test_repositories_of_different_models_go_together(tmp_path: Path) -> None:
-    check_distinct([make_model(tmp_path / "one" / "a"), make_model(tmp_path / "two" / "b")])
-
-
 def test_one_name_for_two_models_is_told(tmp_path: Path) -> None:
     theirs = make_model(tmp_path / "stn")
 
@@ -59,12 +55,6 @@ def test_one_name_for_two_models_is_told(tmp_path: Path) -> None:
 )
 def test_workers_are_counted(tmp_path: Path, config: str, workers: int) -> None:
     assert count_workers(make_model(tmp_path / "model", config)) == workers
-
-
-def test_a_configuration_is_read_as_tritons_message(tmp_path: Path) -> None:
-    folder = make_model(tmp_path / "model", 'name: "model" max_batch_size: 4')
-
-    assert read_config(folder / "model" / "config.pbtxt").max_batch_size == 4
 
 
 def test_a_configuration_that_is_none_is_told(tmp_path: Path) -> None:

@@ -40,10 +40,6 @@ def test_a_loop_hangs_once_its_limit_is_over() -> None:
     assert story.go_on(0.25) == ["hung for 2.5 s"]
 
 
-def test_a_worker_that_waits_for_what_never_comes_hangs_as_well() -> None:
-    assert Story(WORKING, cpu_share=0.0).go_on(2.5) == ["hung for 2.5 s"]
-
-
 def test_a_worker_that_gets_a_core_now_and_then_is_given_more_time() -> None:
     story = Story(WORKING, cpu_share=0.25)
     assert story.go_on(3.25) == []

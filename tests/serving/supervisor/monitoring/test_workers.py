@@ -5,9 +5,11 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from orchestrator.serving.supervisor.monitoring import workers as workers_module
 from orchestrator.serving.supervisor.monitoring.workers import Worker, Workers, describe_exit
 from tests.serving.supervisor.monitoring.worker_processes import start_worker
 
@@ -17,7 +19,10 @@ def run(code: str) -> Iterator[subprocess.Popen]:
     """Start a worker, which says a line when it runs; it is reaped at the end of the block."""
     with start_worker(f"import os; print(flush=True); {code}") as child:
         child.stdout.readline()
-        yield child
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
 def wait_for_end(child: subprocess.Popen) -> None:
@@ -59,6 +64,29 @@ def test_a_dead_worker_is_known_by_the_model_that_it_served_until_it_is_forgotte
         assert not workers.is_known(dead)
     workers.alive()
     assert workers.is_known(dead)  # another process may have its number now
+
+
+def test_a_worker_that_a_list_of_children_leaves_out_keeps_its_model_and_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel's list may lack some children while others end."""
+    with run("import signal; signal.pause()") as child:
+        for process in ("self", str(child.pid)):
+            (tmp_path / process).symlink_to(f"/proc/{process}")
+        listed = tmp_path / str(os.getpid()) / "task" / "1" / "children"
+        listed.parent.mkdir(parents=True)
+        monkeypatch.setattr(workers_module, "PROC", tmp_path)
+        workers, seen = Workers(os.getpid()), []
+        for children in (f"{child.pid} ", "", f"{child.pid} "):
+            listed.write_text(children)
+            seen.append([worker.model for worker in workers.alive()])
+        assert seen == [["stn"]] * 3
+        child.kill()
+        wait_for_end(child)
+        for children in (f"{child.pid} ", "", f"{child.pid} "):
+            listed.write_text(children)
+            seen.append([(worker.model, workers.forget(worker))[0] for worker in workers.dead()])
+    assert seen[3:] == [["stn"], [], []]
 
 
 def test_a_stopped_worker_is_seen_to_be_stopped() -> None:

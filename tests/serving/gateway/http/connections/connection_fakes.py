@@ -1,8 +1,6 @@
-"""An HTTP connection without a socket, in an event loop whose clock jumps to the next timer."""
+"""An HTTP connection without a socket; tests run it in virtual time."""
 
 import asyncio
-import selectors
-from collections.abc import Coroutine
 from typing import Any
 
 import uvicorn
@@ -11,49 +9,6 @@ from uvicorn.server import ServerState
 from orchestrator.serving.gateway.http.protocol import guarded
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.connections import Connections
-
-
-class JumpingClock(selectors.SelectSelector):
-    """A selector that waits for nothing. Its clock moves on by the time of the wait."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        ready = super().select(0)
-        if not ready:
-            assert timeout is not None, "nothing is left to wait for"
-            self.now += timeout
-        return ready
-
-
-class JumpingLoop(asyncio.SelectorEventLoop):
-    """An event loop on a clock that jumps."""
-
-    def __init__(self) -> None:
-        self.clock = JumpingClock()
-        super().__init__(self.clock)
-
-    def time(self) -> float:
-        return self.clock.now
-
-
-def run_at_once(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine in a loop on a clock that jumps."""
-    loop = JumpingLoop()
-    try:
-        loop.run_until_complete(_run_and_cancel_the_rest(coroutine))
-    finally:
-        loop.close()
-
-
-async def _run_and_cancel_the_rest(coroutine: Coroutine[Any, Any, None]) -> None:
-    try:
-        await coroutine
-    finally:
-        rest = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in rest:
-            task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -6,14 +6,15 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.serving.gateway.http.answer_transport import MAX_HELD_BYTES, AnswerTransport
-from tests.serving.gateway.http.connections.connection_fakes import Client, run_at_once
+from tests.serving.gateway.http.connections.connection_fakes import Client
+from tests.virtual_time import run_virtually
 
 GET = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
 
 
 @pytest.fixture(autouse=True)
 def run_coroutine() -> Callable:
-    return run_at_once
+    return run_virtually
 
 
 @pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])

@@ -7,7 +7,8 @@ import pytest
 
 from orchestrator.serving.gateway.http.protocol import GRACE_S, LINGER_S
 from orchestrator.serving.gateway.options import UPLOAD_S, WORK_S
-from tests.serving.gateway.http.connections.connection_fakes import Client, run_at_once
+from tests.serving.gateway.http.connections.connection_fakes import Client
+from tests.virtual_time import run_virtually
 
 GOODBYE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
 LATER_S = 20.0
@@ -19,7 +20,7 @@ BEFORE = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def run_coroutine() -> Callable:
-    return run_at_once
+    return run_virtually
 
 
 def get(path: str = "/", header: bytes = b"") -> bytes:

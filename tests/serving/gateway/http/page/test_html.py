@@ -96,11 +96,6 @@ def test_the_form_works_without_a_script() -> None:
     assert "name" not in ids["key"]  # which is no part of the form
 
 
-def test_limits_are_told() -> None:
-    options = GatewayOptions(limits=Limits(body_mb=7, pixels=2_500_000))
-    assert "up to 7 MiB and 2.5 megapixels" in render(TEXTS["en"], options)
-
-
 @pytest.mark.parametrize(
     ("options", "is_hidden"),
     [
