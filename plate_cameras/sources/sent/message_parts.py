@@ -115,6 +115,9 @@ def _add(message: Message, name: str, content: bytes) -> None:
 
 
 def _read_json(content: bytes) -> dict[str, Any]:
+    count = sum(map(content.count, (b",", b"[", b"{")))
+    if count > MAX_VALUES:  # each would take some 60 bytes of memory, and pictures have none
+        raise MessageError(f"message: wanted at most {MAX_VALUES} values of JSON, got {count}")
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:

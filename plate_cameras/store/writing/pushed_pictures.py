@@ -18,6 +18,8 @@ from plate_cameras.store.tables.schema import pushed_pictures
 
 MAX_WAITING = 200
 """Pictures of one camera that wait to be read. Then the camera is told to send again later."""
+MAX_WAITING_BYTES = 256 * 1024 * 1024
+"""Largest size of all of them."""
 MAX_TAKEN = 4
 """Pictures that a watcher takes at once."""
 WAITS = pushed_pictures.c.jpeg.is_not(None)
@@ -65,14 +67,16 @@ class PushedPictures:
         Raises:
             TooManyWaiting: Others of this camera wait already, and nobody reads them.
         """
-        own = pushed_pictures.c.camera == picture.camera
-        waiting = sa.select(sa.func.count()).where(own, WAITS)
-        values = vars(picture) | {"received_s": self._clock()}
+        columns, values = pushed_pictures.c, vars(picture) | {"received_s": self._clock()}
+        size = sa.func.coalesce(sa.func.sum(sa.func.length(columns.jpeg)), 0)
+        waiting = sa.select(sa.func.count(), size).where(columns.camera == picture.camera, WAITS)
         with self._database.writing() as connection:
-            if (count := connection.scalar(waiting) or 0) >= MAX_WAITING:
+            count, size_bytes = connection.execute(waiting).one()
+            if count >= MAX_WAITING or size_bytes + len(picture.jpeg) > MAX_WAITING_BYTES:
                 raise TooManyWaiting(
-                    f"wanted at most {MAX_WAITING} pictures of {picture.camera} that are not read"
-                    f" yet, got {count}; does `plates watch` run?"
+                    f"wanted at most {MAX_WAITING} pictures of {picture.camera} that are not read "
+                    f"yet, {MAX_WAITING_BYTES} bytes in all, got {count} of {size_bytes} bytes "
+                    "before this one; does `plates watch` run?"
                 )
             row = insert(connection, pushed_pictures).values(values).on_conflict_do_nothing()
             return bool(connection.scalar(row.returning(pushed_pictures.c.number)))

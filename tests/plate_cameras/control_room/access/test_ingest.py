@@ -203,14 +203,18 @@ def test_a_heartbeat_is_answered(room: Room) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("limit", "value"), [("MAX_WAITING", 1), ("MAX_WAITING_BYTES", len(SHOWN) + 1)]
+)
 def test_messages_that_nobody_reads_are_refused_at_last(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: Room, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(pushed_pictures, "MAX_WAITING", 1)
+    monkeypatch.setattr(pushed_pictures, limit, value)
     send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
     status, answer = send(room, "axis", VENDORS["axis"]("B777BB77", SHOWN))
     assert status == 503
-    assert "wanted at most 1 pictures of axis that are not read yet" in answer["detail"]
+    assert "pictures of axis that are not read yet" in answer["detail"]
+    assert f"got 1 of {len(SHOWN)} bytes" in answer["detail"]
     assert send(room, "milesight", VENDORS["milesight"]("B777BB77", SHOWN))[0] == 200
 
 
