@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from orchestrator.arrays import Array, Infer, Tensors
-from orchestrator.contract import ALL_OUTPUTS, FROM_DETECTION, FROM_RECTIFICATION
+from orchestrator.contract import ALL_OUTPUTS, FROM_DETECTION, FROM_RECTIFICATION, TEXTS
 from orchestrator.detection.postprocessing import Detections
 from orchestrator.detection.search import detect, search
 from orchestrator.formats.plate_formats import Formats
@@ -83,8 +83,9 @@ def recognize(
     read = improve(picture, first, reader, better)
 
     frames[readable] = read.frames
-    plates = _plates(found, frames)
     hidden = find_hidden_ends(picture, read.frames, read.readings, reader.formats)
+    reader.lap(TEXTS)
+    plates = _plates(found, frames)
     for at, (index, reading) in enumerate(zip(readable, read.readings, strict=reader.reads)):
         may_be_cut = plates[index].may_be_cut((picture.shape[1], picture.shape[0]))
         sure = doubt(reading) if may_be_cut or at in hidden else reading

@@ -166,11 +166,20 @@ def test_a_plate_that_the_edge_of_the_picture_may_cut_has_no_sure_text() -> None
 
 @pytest.mark.parametrize(("evidence", "text", "score"), [(4.0, "B840OK19", 1), (6.0, "", 0.5)])
 def test_a_plate_whose_end_is_hidden_has_no_sure_text(monkeypatch, evidence, text, score) -> None:
-    monkeypatch.setattr(hidden_ends, "weigh_end", lambda seen: evidence)
+    monkeypatch.setattr(hidden_ends, "weigh_end", lambda *_: evidence)
     infer = ScriptedInfer(rows((240.0, 100.0, 339.0, 125.0, 0.9)), ("B840OK19",))
     (plate,) = recognize(picture(), infer)
     assert (plate.text, plate.raw_text) == (text, "B840OK19")
     assert plate.text_score == pytest.approx(score, abs=0.01)
+
+
+def test_the_look_at_a_plates_end_takes_time_of_the_texts(monkeypatch) -> None:
+    steps: list[str] = []
+    monkeypatch.setattr(hidden_ends, "weigh_end", lambda *_: steps.append("look") or 0.0)
+    infer = ScriptedInfer(rows((240.0, 100.0, 339.0, 125.0, 0.9)), ("B840OK19",))
+    infer.lap = steps.append
+    recognize(picture(), infer)
+    assert steps == ["crops", "texts", "look", "texts"]
 
 
 def test_too_large_a_picture_is_refused() -> None:

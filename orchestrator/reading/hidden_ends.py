@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -35,7 +36,12 @@ FLOOR = 4.0
 MIN_EVIDENCE = 5.0
 """Log odds from which an end counts as hidden. Of 3,178 right and sure texts one has as much."""
 
+NETWORK = RUSSIA.with_name("hidden_ends.npz")
+"""The trained network; `python -m workshop.training.hidden_ends` writes such a file."""
+
 Floats = npt.NDArray[np.float32]
+Layers = tuple[tuple[Floats, Floats], ...]
+"""Weights and biases of the network: three convolutions and two whole layers."""
 
 
 def find_hidden_ends(
@@ -56,8 +62,9 @@ def find_hidden_ends(
         return set()
     grown = grow_frames(frames[chosen], ROOM_XY)
     seen = namespace(picture).stack([sample_frame(picture, frame, SEEN_HW) for frame in grown])
+    layers = read_layers(NETWORK)
     looks = zip(chosen, to_numpy(seen), strict=True)
-    return {plate for plate, upright in looks if weigh_end(upright) > MIN_EVIDENCE}
+    return {plate for plate, upright in looks if weigh_end(upright, layers) > MIN_EVIDENCE}
 
 
 def _may_go_on(reading: Reading, formats: Formats) -> bool:
@@ -67,20 +74,32 @@ def _may_go_on(reading: Reading, formats: Formats) -> bool:
     return formats.match(reading.candidates[0][0], 1) == SHORT
 
 
-def weigh_end(seen: npt.NDArray[np.uint8]) -> float:
+def weigh_end(seen: npt.NDArray[np.uint8], layers: Layers) -> float:
     """Return the log odds that the end is hidden of a plate with two digits of a region.
 
     Args:
         seen: uint8 [40, 208, 3] BGR, the plate upright with `ROOM_XY` around it.
+        layers: The network.
     """
-    grey = sample(cv2.cvtColor(seen, cv2.COLOR_BGR2GRAY), PART, INPUT_HW).astype(np.float32)
-    grey -= grey.mean()
-    features = (grey / (np.sqrt((grey * grey).mean()) + FLOOR))[None]
-    *layers, (inner, inner_bias), (last, last_bias) = _layers()
-    for weights, bias in layers:
+    features = prepare(seen)[None]
+    *convolutions, (inner, inner_bias), (last, last_bias) = layers
+    for weights, bias in convolutions:
         features = _convolve(features, weights, bias)
     hidden = np.maximum(inner @ features.ravel() + inner_bias, 0)
     return float((last @ hidden + last_bias).item())
+
+
+def prepare(seen: npt.NDArray[np.uint8], part: Floats = PART) -> Floats:
+    """Return the network's input, float32 [24, 96]: a part of an upright plate, in even contrast.
+
+    Args:
+        seen: See `weigh_end`.
+        part: The map of the part, see `sample`.
+    """
+    grey: Floats = sample(cv2.cvtColor(seen, cv2.COLOR_BGR2GRAY), part, INPUT_HW).astype(np.float32)
+    grey -= grey.mean()
+    grey /= np.sqrt((grey * grey).mean()) + FLOOR
+    return grey
 
 
 def _convolve(features: Floats, weights: Floats, bias: Floats) -> Floats:
@@ -96,8 +115,8 @@ def _convolve(features: Floats, weights: Floats, bias: Floats) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def _layers() -> tuple[tuple[Floats, Floats], ...]:
-    """Return weights and biases of the network: three convolutions and two whole layers."""
-    with np.load(RUSSIA.with_name("hidden_ends.npz")) as file:
-        arrays = [file[name].astype(np.float32) for name in file.files]
-    return tuple(zip(arrays[::2], arrays[1::2], strict=True))
+def read_layers(file: Path) -> Layers:
+    """Read the network from a file of `NETWORK`'s form."""
+    with np.load(file) as arrays:
+        floats = [arrays[name].astype(np.float32) for name in arrays.files]
+    return tuple(zip(floats[::2], floats[1::2], strict=True))

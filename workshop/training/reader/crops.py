@@ -108,7 +108,7 @@ def read_data(data: ReaderData, formats: Formats, *, train: bool) -> RealData:
         dropped = [*dropped, *more]
         why = f"those of {data.validation}"
     else:
-        held_out = [crop for crop in crops if _photo(crop.name) % EVERY == 0]
+        held_out = [crop for crop in crops if photo_of(crop.name) % EVERY == 0]
         why = f"those of every {EVERY}th photo"
     training = leave_out(crops, held_out)
     if crops and not training:
@@ -137,7 +137,7 @@ def leave_out(crops: Sequence[RealCrop], held_out: Sequence[RealCrop]) -> list[R
     return [crop for crop in crops if crop.text not in texts]
 
 
-def _photo(name: str) -> int:
+def photo_of(name: str) -> int:
     """Return the number of a crop's photo: the part of its name before the first underscore."""
     photo = Path(name).stem.split("_")[0]
     return int(photo) if photo.isdecimal() else zlib.crc32(photo.encode())
