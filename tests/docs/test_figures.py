@@ -75,16 +75,6 @@ def test_promises_are_those_that_are_judged(number: int) -> None:
     assert told_s == [[f"{one:g}"] if one else [] for one in wanted_s]
 
 
-def test_pictures_a_second_are_those_of_the_newest_run() -> None:
-    table = {row[0]: row[1:5] for row in rows("docs/why/benchmark.md", "| four calls at once |")}
-    measured = [float(cell.split()[0]) for cell in table["gateway REST, calls/s (CPU ms)"]]
-    told = figures(r"answer (\d+), (\d+), (\d+) and (\d+) pictures", "docs/performance.md")
-    assert told == [pytest.approx(one, abs=0.51) for one in measured]
-    assert figures(r"About (\d+) pictures with four", "README.md") == [told[2]]
-    planned = figures(r"\[answer (\d+) pictures\].{,80}plates and (\d+)", "docs/why/capacity.md")
-    assert planned == [told[2], told[0]]
-
-
 def test_the_times_of_a_stop_are_those_of_the_code() -> None:
     told = figures(
         r"for up to (\d+) s, and is killed if it still runs after (\d+) s\. "
