@@ -107,3 +107,16 @@ def test_the_least_memory_is_that_of_the_check_at_the_start() -> None:
     assert least + 28 * of_each == math.ceil(least_bytes(28) / MIB)
     of_a_pod = figures(r"at least (\d+) MiB and (\d+) MiB . w", "docs/kubernetes.md")
     assert of_a_pod == [least, of_each]
+
+
+def test_pictures_a_second_are_those_of_the_curve() -> None:
+    (by_size,) = re.findall(
+        r"with four plates: ([\d, and]+) pictures a second", page("docs/performance.md")
+    )
+    (by_plates,) = re.findall(
+        r"megapixels: ([\d, and]+) pictures a second", page("docs/performance.md")
+    )
+    with_four, without = int(re.findall(r"\d+", by_size)[1]), int(re.findall(r"\d+", by_plates)[0])
+    assert figures(r"About (\d+) pictures with four", "README.md") == [with_four]
+    assert figures(r"Около (\d+) фотографи", "README.ru.md") == [with_four]
+    assert figures(r"\[(\d+) and (\d+) since\]", "docs/why/capacity.md") == [with_four, without]
