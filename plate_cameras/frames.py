@@ -16,7 +16,7 @@ Xyxy = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Sent:
-    """What belongs to a frame that a camera has sent by itself. Such a frame is never left out.
+    """The rest of a frame that a camera has sent by itself. Such a frame is never left out.
 
     Attributes:
         digest: Digest of the message or file. One that comes again makes the same pass.

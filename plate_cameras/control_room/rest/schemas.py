@@ -234,7 +234,7 @@ class CamerasAnswer(Model):
 
 
 class Ingested(Model):
-    """What became of a camera's message."""
+    """The outcome of a camera's message."""
 
     result: str = Field(
         description="`accepted`: its picture will be read; `repeated`: it had come before; "

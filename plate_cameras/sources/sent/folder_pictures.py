@@ -1,7 +1,8 @@
 """Pictures of a folder, into which an FTP server or a recorder writes them.
 
-Who writes there is not trusted: links are not followed, neither to files nor to folders, and a
-picture is opened, moved and deleted by the folder that was looked at, whatever its name is now.
+A writer to this folder is not trusted: links are not followed, neither to files nor to folders,
+and a picture is opened, moved and deleted by the folder that was looked at, whatever its name is
+now.
 """
 
 from __future__ import annotations

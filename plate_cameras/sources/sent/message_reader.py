@@ -26,7 +26,7 @@ MAX_PICTURE_BYTES = 20_000_000
 """Largest size of a picture. A JPEG file of 50 million pixels has 20 MB."""
 MAX_TEXT_CHARACTERS = 15
 NO_PLATE = ("", "UNKNOWN", "NOPLATE", "NONE", "NULL")
-"""What cameras write in place of a plate that they cannot read."""
+"""The words that cameras write in place of a plate that they cannot read."""
 USUAL_SCORE, MAX_SCORE = 0.8, 0.9
 """Score of a camera's reading without one, and the largest: cameras' scores are no probabilities,
 and ours decides where it is surer."""

@@ -1,4 +1,4 @@
-"""Who is inside of a site: vehicles whose last pass there was an entry.
+"""The vehicles inside of a site: those whose last pass there was an entry.
 
 An exit may not be read. So a person can say that a vehicle has left; its entry counts no more.
 """
@@ -48,7 +48,7 @@ class InsideQuery:
     def of(cls, site: Site, now_s: float, *, overstays: bool = False) -> InsideQuery:
         """Return the query for the vehicles of a site at a time, or for its overstays.
 
-        Where no stay is too long, the query finds no overstay.
+        If no stay is too long, the query finds no overstay.
         """
         from_s = now_s - DAY_S * site.forget_days
         limit_s = HOUR_S * site.max_stay_hours if site.max_stay_hours else math.inf

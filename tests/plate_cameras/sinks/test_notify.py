@@ -80,7 +80,7 @@ def inbox() -> Iterator[Inbox]:
 
 @pytest.fixture
 def log() -> Iterator[Callable[[], str]]:
-    """What the process logs, down to details. `caplog` also has what reaches no handler."""
+    """The log of the process, down to details. `caplog` also has what reaches no handler."""
     handler, root = logging.StreamHandler(io.StringIO()), logging.getLogger()
     level = root.level
     root.addHandler(handler)

@@ -1,4 +1,4 @@
-"""Who is inside of a site, over HTTP."""
+"""The vehicles inside of a site, over HTTP."""
 
 from __future__ import annotations
 
