@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Sent
 from plate_cameras.message_forms import FOLDER, PUSH, is_sent
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.sent.folder_pictures import FolderPictures
+from plate_cameras.sources.sent.folder_pictures import FolderPictures, make_folder_thread
 from plate_cameras.sources.sent.sent_stream import POLL_S, SentPicture, SentStream
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, PushedPictures
@@ -57,6 +59,8 @@ class PushedInbox:
 class _CameraInbox:
     """The waiting pictures of one camera."""
 
+    problem = ""
+
     def __init__(self, inbox: PushedInbox, camera: str) -> None:
         self._inbox, self._camera = inbox, camera
 
@@ -73,6 +77,8 @@ class Sources:
 
     def __init__(self, decoders: Decoders, store: PassStore | None) -> None:
         self._decoders = decoders
+        # Of a folder's file system that hangs, no more than one thread waits.
+        self._threads = defaultdict[Path, Executor](make_folder_thread)
         self._inbox = PushedInbox(store.pushed) if store else None
 
     def open(self, camera: Camera) -> FrameStream:
@@ -83,7 +89,8 @@ class Sources:
         """
         if camera.url.startswith(FOLDER):
             folder = Path(camera.url.removeprefix(FOLDER)).absolute()
-            return SentStream(camera, FolderPictures(folder, camera.read_files))
+            pictures = FolderPictures(folder, camera.read_files, self._threads[folder])
+            return SentStream(camera, pictures)
         if not camera.url.startswith(PUSH):
             return self._decoders.open(camera)
         if self._inbox is None:

@@ -51,7 +51,14 @@ class SentPicture:
 
 
 class SentPictures(Protocol):
-    """The place where the pictures of one camera wait."""
+    """The place where the pictures of one camera wait.
+
+    Attributes:
+        problem: The reason why some pictures are not read; empty if all are.
+    """
+
+    @property
+    def problem(self) -> str: ...
 
     async def take(self) -> Sequence[SentPicture]:
         """Return the next pictures in their order. Those that are not finished come again."""
@@ -72,7 +79,8 @@ class SentStream:
     @property
     def status(self) -> SourceStatus:
         """The state and the counts of the source."""
-        return self._status
+        problem = self._pictures.problem
+        return replace(self._status, last_error=problem) if problem else self._status
 
     async def ready(self) -> bool:
         """Wait for a picture."""
