@@ -6,7 +6,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
@@ -33,8 +32,13 @@ class PushedInbox:
         self._asked_s, self._cameras = float("-inf"), frozenset[str]()
         self._note = make_note("pictures that cameras send are not read")
 
-    async def take(self, camera: str) -> Sequence[SentPicture]:
-        """Return the next pictures of a camera. While the database is away, there are none."""
+    async def take(self, camera: str, given: set[bytes]) -> Sequence[SentPicture]:
+        """Return the next pictures of a camera. While the database is away, there are none.
+
+        Args:
+            camera: Name of the camera.
+            given: Digests of those that were returned before and are not finished.
+        """
         try:
             async with self._asking:
                 if steady_s() - self._asked_s >= POLL_S:
@@ -42,16 +46,20 @@ class PushedInbox:
                     self._asked_s = steady_s()
             if camera not in self._cameras:
                 return ()
-            pictures = await asyncio.to_thread(self._pushed.waiting, camera)
+            pictures = await asyncio.to_thread(self._pushed.waiting, camera, given)
         except Exception as error:  # whatever it is, the next round may succeed
             self._note(error)
             self._asked_s, self._cameras = steady_s(), frozenset()
             return ()
         self._note(None)
-        return [self._to_sent(picture) for picture in pictures]
+        given |= {picture.digest for picture in pictures}
+        return [self._to_sent(picture, given) for picture in pictures]
 
-    def _to_sent(self, picture: PushedPicture) -> SentPicture:
-        finish = partial(asyncio.to_thread, self._pushed.finish, picture.camera, picture.digest)
+    def _to_sent(self, picture: PushedPicture, given: set[bytes]) -> SentPicture:
+        async def finish() -> None:
+            await asyncio.to_thread(self._pushed.finish, picture.camera, picture.digest)
+            given.discard(picture.digest)
+
         sent = Sent(picture.digest, finish, picture.text, picture.score)
         return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent, finish)
 
@@ -62,10 +70,10 @@ class _CameraInbox:
     problem = ""
 
     def __init__(self, inbox: PushedInbox, camera: str) -> None:
-        self._inbox, self._camera = inbox, camera
+        self._inbox, self._camera, self._given = inbox, camera, set[bytes]()
 
     async def take(self) -> Sequence[SentPicture]:
-        return await self._inbox.take(self._camera)
+        return await self._inbox.take(self._camera, self._given)
 
 
 class Sources:

@@ -61,7 +61,10 @@ class SentPictures(Protocol):
     def problem(self) -> str: ...
 
     async def take(self) -> Sequence[SentPicture]:
-        """Return the next pictures in their order. Those that are not finished come again."""
+        """Return the next pictures in their order, each once.
+
+        After a restart, those that were not finished come again.
+        """
 
 
 class SentStream:

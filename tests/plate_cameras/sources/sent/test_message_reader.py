@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from orchestrator.errors import PictureError, RequestError, SettingsError
-from plate_cameras.configuration import Camera
+from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.message_forms import FORMS, MessageForm
 from plate_cameras.sources.sent import message_parts
 from plate_cameras.sources.sent.message_reader import read_message, settle_time
@@ -205,3 +205,12 @@ def test_wrong_settings_of_cameras_that_send_are_told(
 ) -> None:
     with pytest.raises(SettingsError, match=said):
         Camera("gate", **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("other", ["/srv/ftp", "/srv/ftp/", "/srv/ftp/gate/a", "/srv/x/../ftp/b"])
+def test_two_cameras_have_no_folder_in_common(other: str) -> None:
+    cameras = [Camera("gate", "folder:/srv/ftp"), Camera("alley", f"folder:{other}")]
+    beside = Camera("yard", "folder:/srv/ftp-yard")
+    assert Configuration((cameras[0], beside))
+    with pytest.raises(SettingsError, match="wanted a folder of its own, got one inside that of"):
+        Configuration((beside, *cameras))
