@@ -232,8 +232,8 @@ class FolderPictures:
                 return
             with _open_folder(self._folder, Path()) as top_fd, suppress(FileExistsError):
                 os.mkdir(where, 0o700, dir_fd=top_fd)
-            name = f"{version.changed_ns // 10**6}-{'-'.join(path.parts)}"
-            name = os.fsdecode(os.fsencode(name)[-MAX_NAME_BYTES:])
+            end = os.fsencode("-".join(path.parts))[-MAX_NAME_BYTES:]
+            name = f"{version.changed_ns // 10**6}-{os.fsdecode(end)}"
             with _open_folder(self._folder, Path(where)) as aside_fd:
                 os.rename(path.name, name, src_dir_fd=folder_fd, dst_dir_fd=aside_fd)
 
