@@ -21,12 +21,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
 
-from orchestrator.errors import ServerError
+from orchestrator.errors import PictureError, ServerError
 from orchestrator.host.daemon_threads import DaemonThreads
 from orchestrator.host.text_lines import to_line
+from orchestrator.imaging.headers import check_file
 from plate_cameras.clocks import steady_s
 from plate_cameras.frames import Sent
 from plate_cameras.message_forms import DELETE
+from plate_cameras.sources.network.policy import MAX_PIXELS
 from plate_cameras.sources.sent.message_reader import MAX_PICTURE_BYTES
 from plate_cameras.sources.sent.sent_stream import SentPicture
 
@@ -37,7 +39,8 @@ READ, BROKEN = ASIDE = ("read", "broken")
 SCAN_S, SETTLED_S = 1.0, 2.0
 """Pause between two looks at the folder, and the time for which a file must not change."""
 UNFINISHED_S = 60.0
-"""The same for a JPEG file without its end: a slow sender may still add to it."""
+"""The same for a JPEG file without its end, or what is no picture yet: a slow sender may still add
+to it."""
 MAX_DEPTH = 8
 """Folders inside each other that are looked at."""
 MAX_FILES = 10_000
@@ -48,7 +51,6 @@ MAX_TAKEN = 8
 """Pictures that are read at once."""
 ANSWER_S = 10.0
 """Longest wait for a file system. That of another machine may be silent for ever."""
-JPEG_START, JPEG_END, JPEG_TAIL = b"\xff\xd8", b"\xff\xd9", 65536
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -192,8 +194,7 @@ class FolderPictures:
         except OSError as error:
             self._given[path] = version, self._describe(path, "read", error)
             return None
-        is_cut = content.startswith(JPEG_START) and JPEG_END not in content[-JPEG_TAIL:]
-        if (is_cut or not content) and settled_s < UNFINISHED_S:
+        if settled_s < UNFINISHED_S and _may_grow(content):
             return None
         digest = hashlib.sha256(os.fsencode(path) + b"|" + content).digest()
         where = None if self._afterwards == DELETE else READ
@@ -236,6 +237,14 @@ class FolderPictures:
             name = f"{version.changed_ns // 10**6}-{os.fsdecode(end)}"
             with _open_folder(self._folder, Path(where)) as aside_fd:
                 os.rename(path.name, name, src_dir_fd=folder_fd, dst_dir_fd=aside_fd)
+
+
+def _may_grow(content: bytes) -> bool:
+    """Tell whether a file lacks its end. The end of a thumbnail in it is none."""
+    try:
+        return check_file(content, MAX_PIXELS).is_cut
+    except PictureError:
+        return True
 
 
 def make_folder_thread() -> Executor:

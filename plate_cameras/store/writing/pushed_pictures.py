@@ -96,7 +96,8 @@ class PushedPictures:
         """
         columns = [pushed_pictures.c[name] for name in PushedPicture.__dataclass_fields__]
         own = sa.select(*columns).where(pushed_pictures.c.camera == camera, WAITS)
-        own = own.where(pushed_pictures.c.digest.not_in([*without]))
+        if without:
+            own = own.where(pushed_pictures.c.digest.not_in([*without]))
         page = own.order_by(pushed_pictures.c.number).limit(MAX_TAKEN)
         with self._database.reading() as connection:
             return [PushedPicture(**row) for row in connection.execute(page).mappings()]

@@ -91,8 +91,14 @@ def test_read_files_are_deleted_if_the_camera_says_so(
     assert folder.names() == []
 
 
-def test_a_file_that_still_grows_waits(folder: Folder) -> None:
-    file, whole = folder.add("a.jpg", picture()[:2000]), picture()
+@pytest.mark.parametrize(
+    "thumbnail",
+    [pytest.param(b"", id="plain"), pytest.param(picture(size_wh=(64, 48)), id="thumbnail")],
+)
+def test_a_file_that_still_grows_waits(folder: Folder, thumbnail: bytes) -> None:
+    size = (2 + len(thumbnail)).to_bytes(2, "big")
+    whole = picture()[:2] + b"\xff\xe1" + size + thumbnail + picture()[2:]
+    file = folder.add("a.jpg", whole[: len(whole) // 2])
     asyncio.run(folder.pictures.take())
     folder.now_s += 1.5
     assert asyncio.run(folder.pictures.take()) == []
