@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -32,12 +32,12 @@ class PushedInbox:
         self._asked_s, self._cameras = float("-inf"), frozenset[str]()
         self._note = make_note("pictures that cameras send are not read")
 
-    async def take(self, camera: str, given: set[bytes]) -> Sequence[SentPicture]:
+    async def take(self, camera: str, without: Collection[bytes]) -> Sequence[PushedPicture]:
         """Return the next pictures of a camera. While the database is away, there are none.
 
         Args:
             camera: Name of the camera.
-            given: Digests of those that were returned before and are not finished.
+            without: Digests of pictures that are left out.
         """
         try:
             async with self._asking:
@@ -46,26 +46,21 @@ class PushedInbox:
                     self._asked_s = steady_s()
             if camera not in self._cameras:
                 return ()
-            pictures = await asyncio.to_thread(self._pushed.waiting, camera, given)
+            pictures = await asyncio.to_thread(self._pushed.waiting, camera, without)
         except Exception as error:  # whatever it is, the next round may succeed
             self._note(error)
             self._asked_s, self._cameras = steady_s(), frozenset()
             return ()
         self._note(None)
-        given |= {picture.digest for picture in pictures}
-        return [self._to_sent(picture, given) for picture in pictures]
+        return pictures
 
-    def _to_sent(self, picture: PushedPicture, given: set[bytes]) -> SentPicture:
-        async def finish() -> None:
-            await asyncio.to_thread(self._pushed.finish, picture.camera, picture.digest)
-            given.discard(picture.digest)
-
-        sent = Sent(picture.digest, finish, picture.text, picture.score)
-        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent, finish)
+    async def finish(self, picture: PushedPicture) -> None:
+        """Forget a picture that was read."""
+        await asyncio.to_thread(self._pushed.finish, picture.camera, picture.digest)
 
 
 class _CameraInbox:
-    """The waiting pictures of one camera."""
+    """The waiting pictures of one camera. Each is given out once."""
 
     problem = ""
 
@@ -73,7 +68,17 @@ class _CameraInbox:
         self._inbox, self._camera, self._given = inbox, camera, set[bytes]()
 
     async def take(self) -> Sequence[SentPicture]:
-        return await self._inbox.take(self._camera, self._given)
+        pictures = await self._inbox.take(self._camera, self._given)
+        self._given |= {picture.digest for picture in pictures}
+        return [self._to_sent(picture) for picture in pictures]
+
+    def _to_sent(self, picture: PushedPicture) -> SentPicture:
+        async def finish() -> None:
+            await self._inbox.finish(picture)
+            self._given.discard(picture.digest)
+
+        sent = Sent(picture.digest, finish, picture.text, picture.score)
+        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent, finish)
 
 
 class Sources:

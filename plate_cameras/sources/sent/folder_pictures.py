@@ -131,14 +131,14 @@ class FolderPictures:
     def _find_settled(self, now_s: float) -> list[tuple[int, Path, _Version]]:
         """Return the files that do not change any more, with the times of their last change."""
         before, self._seen = self._seen, {}
-        settled, given, problems = [], {}, dict[str, None]()
+        settled, kept, problems = [], {}, dict[str, None]()
         for path, version in self._walk(problems):
             if (known := self._given.get(path)) and known[0] == version:
-                given[path] = known
+                kept[path] = known
                 problems |= {known[1]: None} if known[1] else {}
                 continue
             if len(self._seen) == MAX_FILES:
-                self._given |= given
+                self._given |= kept
                 break
             seen = before.get(path)
             since_s = seen[1] if seen and seen[0] == version else now_s
@@ -146,7 +146,7 @@ class FolderPictures:
             if now_s - since_s >= SETTLED_S:
                 settled.append((version.changed_ns, path, version))
         else:
-            self._given = given
+            self._given = kept
         self._tell([*problems])
         return settled
 

@@ -83,8 +83,8 @@ def _check_parts(content: bytes) -> None:
         for part in parts.infolist():
             with parts.open(part) as file:
                 if not _begins_plainly(file.read(MAX_PROLOG_BYTES)):
-                    wanted = "a workbook without document types"
-                    raise ParameterError(f"file: wanted {wanted}, got {part.filename[:100]!r}")
+                    limit = "a workbook without document types"
+                    raise ParameterError(f"file: wanted {limit}, got {part.filename[:100]!r}")
 
 
 def _begins_plainly(start: bytes) -> bool:
