@@ -68,7 +68,7 @@ class _CameraInbox:
         self._inbox, self._camera, self._given = inbox, camera, set[bytes]()
 
     async def take(self) -> Sequence[SentPicture]:
-        pictures = await self._inbox.take(self._camera, self._given)
+        pictures = await self._inbox.take(self._camera, frozenset(self._given))
         self._given |= {picture.digest for picture in pictures}
         return [self._to_sent(picture) for picture in pictures]
 
