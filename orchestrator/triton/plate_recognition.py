@@ -57,7 +57,7 @@ class TritonPythonModel:
     def _answer(self, request: Any) -> Any:
         names = request.requested_output_names()
         is_counted = request.request_id() != contract.PROBE
-        watch = Stopwatch()
+        watch = Stopwatch(self.infer_for(request, heartbeat=self.heartbeat))
         try:
             of_plates = [name for name in names if name in contract.OUTPUTS]
             plates = self._recognize(request, of_plates, watch)
@@ -72,8 +72,7 @@ class TritonPythonModel:
                 self.metrics.note_failure(error, watch)
             return fail(request, error)
         if contract.STAGE_SECONDS in names:
-            watch.finish()
-            arrays[contract.STAGE_SECONDS] = watch.to_array()
+            arrays[contract.STAGE_SECONDS] = watch.finish()
         answer = pb_utils.InferenceResponse(
             [pb_utils.Tensor(name, array) for name, array in arrays.items()]
         )
@@ -91,10 +90,9 @@ class TritonPythonModel:
         watch.lap(UNPACKING)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
-        infer = watch.time(self.infer_for(request, heartbeat=self.heartbeat))
         if is_crop:
-            return read_crop(picture, infer, settings, formats=self.formats)
-        return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
+            return read_crop(picture, watch, settings, formats=self.formats)
+        return recognize(picture, watch, settings, formats=self.formats, outputs=outputs)
 
     def _picture_of(self, request: Any, sent: Mapping[str, Any], settings: Settings) -> Array:
         """Return the request's picture, from any of the inputs that can carry it."""
