@@ -12,8 +12,8 @@ from orchestrator.arrays import Array, Infer, Tensors
 from orchestrator.contract import ALL_OUTPUTS, FROM_DETECTION, FROM_RECTIFICATION, TEXTS
 from orchestrator.detection.postprocessing import Detections
 from orchestrator.detection.search import detect, search
-from orchestrator.formats.plate_formats import Formats
-from orchestrator.formats.regions import region_in
+from orchestrator.formats.plate_formats import Formats, code_in
+from orchestrator.formats.regions import region_with
 from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import compose, corners_of, frames_of
@@ -154,7 +154,7 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
     """Add the reading; the best candidate becomes the text when its score is high enough."""
     best = reading.candidates[0][0] if reading.candidates else ""
     text = best if reading.score >= text_threshold else ""
-    name, _ = formats.match(text, reading.lines)
+    name, layout = formats.match(text, reading.lines)
     return Plate(  # made anew: `replace` takes three times as long
         plate.xyxy,
         plate.detection_score,
@@ -165,5 +165,5 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
         candidates=reading.candidates,
         corners=plate.corners,
         format=name,
-        region=region_in(formats, text, name),
+        region=region_with(formats, code_in(text, layout)),
     )
