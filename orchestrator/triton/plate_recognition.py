@@ -12,13 +12,14 @@ import triton_python_backend_utils as pb_utils
 from orchestrator import contract
 from orchestrator.arrays import Array
 from orchestrator.errors import PictureError
+from orchestrator.host.canary import read_canary
 from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
-from orchestrator.triton.country import canary_beside, formats_beside
+from orchestrator.triton.country import folder_of, formats_beside
 from orchestrator.triton.devices import choose_device
 from orchestrator.triton.failures import fail
 from orchestrator.triton.in_process import choose_infer
@@ -42,7 +43,8 @@ class TritonPythonModel:
         cv2.setNumThreads(1)  # the networks use the cores
         self.device = choose_device(args)
         with self.device.inference():
-            warm_up(self.settings, self.formats, canary_beside(args).file, self.device.decode)
+            canary = read_canary(folder_of(args))  # a grey picture if there is none
+            warm_up(self.settings, self.formats, canary.file, self.device.decode)
         self.infer_for = choose_infer(args)
         self.metrics = Metrics(pb_utils.MetricFamily)
         self.heartbeat = Heartbeat.of_model(config)
