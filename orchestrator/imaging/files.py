@@ -1,6 +1,6 @@
 """Picture files from a disk, as bytes or as base64 text, and their pixels.
 
-A client has all that this module needs, except OpenCV for the pixels; `images` makes tensors of
+A client has all that this module needs, except OpenCV for the pixels; `decoding` makes tensors of
 them.
 """
 

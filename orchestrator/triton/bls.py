@@ -9,11 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from orchestrator.arrays import Array
+from orchestrator.arrays import Array, Infer, Tensors
 from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
 from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
 from orchestrator.triton.memory_faults import is_out_of_memory
 from orchestrator.triton.placement import CALLER

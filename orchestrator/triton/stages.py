@@ -12,8 +12,8 @@ import time
 import numpy as np
 import numpy.typing as npt
 
+from orchestrator.arrays import Infer, Tensors
 from orchestrator.contract import CROPS, DETECTOR, LETTERBOX, READER, STAGES, TEXTS, UNPACKING
-from orchestrator.pipeline import Infer, Tensors
 
 __all__ = ["STAGES", "UNPACKING", "Stopwatch"]
 
