@@ -21,12 +21,14 @@ class Sent:
     Attributes:
         digest: Digest of the message or file. One that comes again makes the same pass.
         finish: Forgets the message or file, when its passes are stored.
+        reject: Puts it aside instead, because it cannot be read.
         text: The camera's own reading in Latin look-alikes; empty for none.
         score: Its score, in [0, 1].
     """
 
     digest: bytes
     finish: Callable[[], Awaitable[None]]
+    reject: Callable[[], Awaitable[None]]
     text: str = ""
     score: float = 0.0
 

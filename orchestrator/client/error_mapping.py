@@ -55,12 +55,13 @@ NO_INFERENCE = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTE
 """Statuses from a load balancer, or from another kind of server, in place of our server."""
 REJECTED_HTTP = {"400", "401", "403", "404", "409", "413"}
 REJECTED_GRPC = {
-    f"StatusCode.{code}" for code in ("INVALID_ARGUMENT", "NOT_FOUND", "UNAUTHENTICATED")
+    f"StatusCode.{code}"
+    for code in ("INVALID_ARGUMENT", "NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED")
 }
 INVALID = {"400", "StatusCode.INVALID_ARGUMENT"}
-TOO_LARGE = "message larger than max"
-"""gRPC's message for a call that is too large for any server. Its status is that of a full
-server."""
+TOO_LARGE = re.compile(r"(?:message|body)(?:: wanted| larger than| exceeds)|http2.* 413\b")
+"""Pattern of messages for a call that is too large, from our gateway, from gRPC in its languages,
+and from a proxy. Their status is that of a full server, or UNKNOWN."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 GRPC_ERRORS = (grpc.aio.BaseError, grpc.FutureTimeoutError, grpc.FutureCancelledError)
 FOREIGN = (HTTPError, HTTPException, OSError, *GRPC_ERRORS)
@@ -180,7 +181,7 @@ def _classify(
         return ServerError, f"{url}: wanted an answer, got {message}"
     if status in INVALID:
         return rejection_kind(message), message
-    if status in REJECTED_HTTP | REJECTED_GRPC or TOO_LARGE in words:
+    if status in REJECTED_HTTP | REJECTED_GRPC or TOO_LARGE.search(words):
         return RequestError, message
     if status in FULL:
         return Overloaded, message

@@ -48,6 +48,7 @@ class SourceStatus:
         dropped: Looks that were due, but for which nobody asked in time.
         reconnects: Times that the source was opened again after a failure.
         deaths: Ends of its decoder process that it may have caused.
+        rejected: Pictures that are damaged or too large.
         last_error: The last failure as a sentence; empty if there was none.
         delay_s: Age of the newest frame when it arrived; None for files.
         size_wh: Size of the newest frame, pixels.
@@ -61,6 +62,7 @@ class SourceStatus:
     dropped: int = 0
     reconnects: int = 0
     deaths: int = 0
+    rejected: int = 0
     last_error: str = ""
     delay_s: float | None = None
     size_wh: tuple[int, int] | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from orchestrator.errors import PlateError
@@ -19,6 +20,7 @@ from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
 from plate_cameras.watching.unfinished_pictures import Storing, UnfinishedPictures
 
+LOG = logging.getLogger(__name__)
 ADVANCE_EVERY_S = 1.0
 """Without frames, passes are closed after this time at the latest."""
 
@@ -180,7 +182,11 @@ class CameraLoop:
         self._last = frame.moment_s, self.clock()
         if frame.sent:
             self._last = (self._last[1], self._last[1])  # it may be late, and time goes on
-            await self._take_sent(frame, frame.sent, plates or Plates())
+            sent = frame.sent
+            if plates is None:
+                LOG.warning("%s: a picture is put aside: %s", frame.camera, self.health.last_error)
+                sent = replace(sent, finish=sent.reject)
+            await self._take_sent(frame, sent, plates or Plates())
         elif plates is not None:
             await self._take(frame, plates)
 

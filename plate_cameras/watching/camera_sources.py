@@ -77,8 +77,8 @@ class _CameraInbox:
             await self._inbox.finish(picture)
             self._given.discard(picture.digest)
 
-        sent = Sent(picture.digest, finish, picture.text, picture.score)
-        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent, finish)
+        sent = Sent(picture.digest, finish, finish, picture.text, picture.score)
+        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent)
 
 
 class Sources:

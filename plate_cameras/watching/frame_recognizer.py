@@ -24,8 +24,9 @@ MIN_SLOT_S, USUAL_FACTOR = 0.2, 3.0
 gets the slot: a call that ends by its timeout, or a frame that does not come, holds up no other."""
 FIRST_USUAL_S, NEW_WEIGHT = 0.1, 0.1
 """Usual time of an answer before the first one, and the weight of a new one in it."""
-DENIED = {401, 403, 404, 409, "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND"}
-"""Statuses that say nothing about the frame, but of a key that is wrong, or of another service."""
+ABOUT_FRAME = {None, 400, 413, 500, "INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"}
+"""Statuses of errors that a frame may cause. Others tell of a key that is wrong, or of another
+service."""
 MAX_MODEL_FAILURES = 5
 """Failures of the networks, one after the other, from which on the frame may be their cause."""
 
@@ -126,11 +127,10 @@ class FrameRecognizer:
 
 def _is_about_frame(error: PlateError, failures: int) -> bool:
     """Tell whether an error is about the frame, and not about a service that may answer later."""
-    if isinstance(error, ModelError):
-        return failures >= MAX_MODEL_FAILURES
-    response = error.response
-    is_denied = response.status in DENIED or response.grpc_code in DENIED
-    return isinstance(error, RequestError) and not is_denied
+    if not {error.response.status, error.response.grpc_code} <= ABOUT_FRAME:
+        return False
+    is_failure = isinstance(error, ModelError) and failures >= MAX_MODEL_FAILURES
+    return is_failure or isinstance(error, RequestError)
 
 
 def region_of(camera: Camera, size_wh: tuple[int, int]) -> tuple[float, float, float, float] | None:

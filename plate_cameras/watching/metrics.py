@@ -33,6 +33,7 @@ COUNTERS = {
     "passes": "Passes that are closed.",
     "dropped": "Frames that were not sent because newer ones were there.",
     "reconnects": "How often the stream was opened again.",
+    "rejected": "Frames that can never be read.",
     "decoder_deaths": "Ends of its decoder process that the camera may have caused.",
 }
 """Counters by the field of `CameraStatus`."""

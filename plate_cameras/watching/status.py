@@ -26,6 +26,7 @@ class CameraStatus:
         is_live: False if it is a file, which has an end.
         is_service_up: False if the service did not answer the last frame.
         decoder_deaths: Ends of its decoder process that it may have caused.
+        rejected: Frames that can never be read.
     """
 
     name: str
@@ -42,6 +43,7 @@ class CameraStatus:
     is_live: bool = True
     is_service_up: bool = True
     decoder_deaths: int = 0
+    rejected: int = 0
 
     @property
     def is_up(self) -> bool:
@@ -67,4 +69,5 @@ class CameraStatus:
             is_live=loop.camera.is_live,
             is_service_up=not loop.health.failures,
             decoder_deaths=stream.deaths,
+            rejected=loop.health.rejected_frames + stream.rejected,
         )

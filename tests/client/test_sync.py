@@ -203,6 +203,16 @@ def test_an_invalid_answer_is_a_server_error(http_server, body, message: str) ->
             RequestError,
             id="too-large",
         ),
+        pytest.param(
+            "RESOURCE_EXHAUSTED", "gRPC message exceeds maximum size 9: 10", RequestError, id="Java"
+        ),
+        pytest.param(
+            "RESOURCE_EXHAUSTED", "message: wanted up to 9 bytes, got more", RequestError, id="ours"
+        ),
+        pytest.param(
+            "UNKNOWN", "Received http2 header with status: 413", RequestError, id="proxy-too-large"
+        ),
+        pytest.param("PERMISSION_DENIED", "the key has no right", RequestError, id="no-right"),
         pytest.param("UNAUTHENTICATED", "the key is not known", RequestError, id="no-key"),
         pytest.param("NOT_FOUND", "wanted one of plate_rec", RequestError, id="another-model"),
         pytest.param("INVALID_ARGUMENT", "not so", RequestError, id="refused"),

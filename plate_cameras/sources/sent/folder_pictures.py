@@ -198,9 +198,9 @@ class FolderPictures:
             return None
         digest = hashlib.sha256(os.fsencode(path) + b"|" + content).digest()
         where = None if self._afterwards == DELETE else READ
-        sent = Sent(digest, partial(self._finish, path, version, where))
-        reject = partial(self._finish, path, version, BROKEN)
-        return SentPicture(content, max(0.0, version.changed_ns / 1e9), "wall", sent, reject)
+        finish = partial(self._finish, path, version)
+        sent = Sent(digest, partial(finish, where), partial(finish, BROKEN))
+        return SentPicture(content, max(0.0, version.changed_ns / 1e9), "wall", sent)
 
     def _content_of(self, path: Path, version: _Version) -> bytes:
         with _open_folder(self._folder, path.parent) as folder_fd:

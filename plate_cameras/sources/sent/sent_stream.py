@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -40,14 +40,12 @@ class SentPicture:
     Attributes:
         content: The file.
         time_s: Its Unix time; a clock may have been set back since.
-        reject: Puts the picture aside, because it cannot be read.
     """
 
     content: bytes = field(repr=False)
     time_s: float
     clock: Clock
     sent: Sent
-    reject: Callable[[], Awaitable[None]]
 
 
 class SentPictures(Protocol):
@@ -109,9 +107,10 @@ class SentStream:
             jpeg, size_wh = await asyncio.to_thread(to_jpeg, picture.content)
         except PictureError as error:
             reason = to_line(str(error).removeprefix("encoded_image: "))
-            self._status = replace(self._status, last_error=reason)
+            rejected = self._status.rejected + 1
+            self._status = replace(self._status, last_error=reason, rejected=rejected)
             LOG.warning("%s: %s", self._camera.name, reason)
-            await picture.reject()
+            await picture.sent.reject()
             return None
         return self._make_frame(picture, age_s, jpeg, size_wh)
 

@@ -26,7 +26,7 @@ async def finish() -> None: ...
 def sent(at_s: float, text: str = "", score: float = 0.9, digest: bytes = b"") -> Frame:
     """Return a picture of a time, with the camera's own reading."""
     frame, name = live_frame(at_s, 1e9 + at_s), f"{at_s:g}".encode()
-    return replace(frame, jpeg=name, sent=Sent(digest or name, finish, text, score))
+    return replace(frame, jpeg=name, sent=Sent(digest or name, finish, finish, text, score))
 
 
 def tracker(camera: Camera = CAMERA) -> SentTracker:

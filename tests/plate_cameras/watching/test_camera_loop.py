@@ -79,27 +79,55 @@ def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "times"),
     [
-        pytest.param(RequestError("no key", response=ErrorResponse(401)), id="key"),
-        pytest.param(RequestError("no", response=ErrorResponse(grpc_code="NOT_FOUND")), id="gRPC"),
-        pytest.param(RequestError("no path", response=ErrorResponse(404)), id="other service"),
-        pytest.param(ModelError("no memory on the GPU"), id="networks"),
-        pytest.param(ServerError("away"), id="away"),
+        pytest.param(ModelError("no memory on the GPU"), 5, id="networks"),
+        pytest.param(ServerError("away"), 9, id="away"),
+        pytest.param(Overloaded("full"), 9, id="full"),
+        *(
+            pytest.param(RequestError("no", response=response), 9, id=f"{response}")
+            for response in (
+                ErrorResponse(401),
+                ErrorResponse(404),
+                ErrorResponse(None, "NOT_FOUND"),
+            )
+        ),
+        *(
+            pytest.param(ModelError("no", response=ErrorResponse(status)), 9, id=f"HTTP {status}")
+            for status in (415, 421, 451)
+        ),
     ],
 )
-def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(error: PlateError) -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(error, error, FOUND))
+def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
+    error: PlateError, times: int
+) -> None:
+    loop, finished = make_loop_of_sent(ScriptedService(*[error] * times, FOUND))
     asyncio.run(loop.run())
     assert [plates for _, plates in loop.tracker.updates] == [FOUND]  # type: ignore[attr-defined]
     assert finished == ["a"]
 
 
-def test_a_picture_that_the_networks_never_read_is_left_at_last() -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(ModelError("broken")))
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(ModelError("broken"), id="networks"),
+        pytest.param(PictureError("no picture"), id="no picture"),
+        pytest.param(RequestError("size", response=ErrorResponse(413)), id="HTTP"),
+        pytest.param(RequestError("size", response=ErrorResponse(None, "UNKNOWN")), id="proxy"),
+        pytest.param(
+            RequestError("size", response=ErrorResponse(None, "RESOURCE_EXHAUSTED")), id="gRPC"
+        ),
+    ],
+)
+def test_a_picture_that_can_never_be_read_is_put_aside(
+    error: PlateError, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop, finished = make_loop_of_sent(ScriptedService(error))
     asyncio.run(loop.run())
     assert [len(plates) for _, plates in loop.tracker.updates] == [0]  # type: ignore[attr-defined]
-    assert finished == ["a"]
+    assert finished == ["rejected"]
+    assert loop.health.rejected_frames == 1
+    assert caplog.messages == [f"gate: a picture is put aside: {error}"]
 
 
 def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
@@ -108,8 +136,11 @@ def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
     async def finish() -> None:
         finished.append("a")
 
+    async def reject() -> None:
+        finished.append("rejected")
+
     finished = list[str]()
-    frame = replace(make_frame(number=0), sent=Sent(b"a", finish))
+    frame = replace(make_frame(number=0), sent=Sent(b"a", finish, reject))
     return make_loop(ScriptedStream([frame]), service)[0], finished
 
 

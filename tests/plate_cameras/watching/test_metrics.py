@@ -17,7 +17,7 @@ from plate_cameras.watching.status import CameraStatus
 
 GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
 YARD = CameraStatus(
-    "yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer", is_service_up=False
+    "yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer", is_service_up=False, rejected=2
 )
 STATE = Snapshot(
     (GATE, YARD),
@@ -65,6 +65,7 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_camera_service_up", "gate", 1),
         ("plates_camera_service_up", "yard", 0),
         ("plates_camera_reconnects_total", "yard", 4),
+        ("plates_camera_rejected_total", "yard", 2),
         ("plates_sink_delivered_total", "erp", 2),
         ("plates_sink_disabled", "erp", 1),
         ("plates_sink_failing", "erp", 0),

@@ -27,7 +27,7 @@ class Finished(list[str]):
         async def finish() -> None:
             self.append(name)
 
-        return Sent(name.encode(), finish)
+        return Sent(name.encode(), finish, finish)
 
 
 def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_store() -> None:
@@ -73,7 +73,7 @@ def test_a_picture_that_cannot_be_forgotten_now_is_forgotten_later() -> None:
         finished.append("a")
 
     pictures = UnfinishedPictures()
-    pictures.add(Sent(b"a", finish), ())
+    pictures.add(Sent(b"a", finish, finish), ())
     asyncio.run(pictures.finish(()))
     assert finished == []
     asyncio.run(pictures.finish(()))
