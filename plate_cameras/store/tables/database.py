@@ -80,6 +80,11 @@ class Database:
     def is_postgresql(self) -> bool:
         return self.engine.dialect.name == POSTGRESQL
 
+    @property
+    def file(self) -> str | None:
+        """The file of SQLite; None for PostgreSQL."""
+        return None if self.is_postgresql else self.engine.url.database
+
     def check(self) -> None:
         """Ask the database for a sign: the pool tests each connection that it gives out.
 

@@ -6,6 +6,7 @@ keeps the digest alone, so that a message which a camera sends again is known.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -20,6 +21,15 @@ MAX_WAITING = 200
 """Pictures of one camera that wait to be read. Then the camera is told to send again later."""
 MAX_WAITING_BYTES = 256 * 1024 * 1024
 """Largest size of all of them."""
+MAX_ALL_BYTES = 2 * 1024**3
+"""Largest size of the pictures of all cameras. One camera may have as many bytes as are left for
+the others, so that none takes all.
+
+Source: Choudhury and Hahne 1998, dynamic queue length thresholds, with alpha = 1.
+"""
+MIN_FREE_BYTES = 256 * 1024 * 1024
+"""Bytes that pictures leave free on SQLite's disk, for passes and for forgetting pictures. The last
+one needs room, too: SQLite writes to its log first."""
 MAX_TAKEN = 4
 """Pictures that a watcher takes at once."""
 WAITS = pushed_pictures.c.jpeg.is_not(None)
@@ -65,21 +75,35 @@ class PushedPictures:
         """Keep a picture until it is read. Return false if its message has come before.
 
         Raises:
-            TooManyWaiting: Others of this camera wait already, and nobody reads them.
+            TooManyWaiting: Others wait already, and nobody reads them, or the disk is full.
         """
-        columns, values = pushed_pictures.c, vars(picture) | {"received_s": self._clock()}
-        size = sa.func.coalesce(sa.func.sum(sa.func.length(columns.jpeg)), 0)
-        waiting = sa.select(sa.func.count(), size).where(columns.camera == picture.camera, WAITS)
+        values = vars(picture) | {"received_s": self._clock()}
         with self._database.writing() as connection:
-            count, size_bytes = connection.execute(waiting).one()
-            if count >= MAX_WAITING or size_bytes + len(picture.jpeg) > MAX_WAITING_BYTES:
-                raise TooManyWaiting(
-                    f"wanted at most {MAX_WAITING} pictures of {picture.camera} that are not read "
-                    f"yet, {MAX_WAITING_BYTES} bytes in all, got {count} of {size_bytes} bytes "
-                    "before this one; does `plates watch` run?"
-                )
+            self._check_room(connection, picture)
             row = insert(connection, pushed_pictures).values(values).on_conflict_do_nothing()
             return bool(connection.scalar(row.returning(pushed_pictures.c.number)))
+
+    def _check_room(self, connection: sa.Connection, picture: PushedPicture) -> None:
+        """Raise TooManyWaiting if there is no room for a picture."""
+        file, new_bytes = self._database.file, len(picture.jpeg)
+        if file and (free_bytes := shutil.disk_usage(file).free - new_bytes) < MIN_FREE_BYTES:
+            raise TooManyWaiting(
+                f"wanted {MIN_FREE_BYTES} bytes free on the disk of the database, got {free_bytes}"
+            )
+        columns = pushed_pictures.c
+        own = columns.camera == picture.camera
+        sizes = sa.func.sum(sa.func.length(columns.jpeg))
+        counts = sa.func.count().filter(own), sizes.filter(own), sizes
+        row = connection.execute(sa.select(*counts).where(WAITS)).one()
+        count, own_bytes, all_bytes = (value or 0 for value in row)
+        most_bytes = min(MAX_WAITING_BYTES, MAX_ALL_BYTES - all_bytes)
+        if count >= MAX_WAITING or own_bytes + new_bytes > most_bytes:
+            raise TooManyWaiting(
+                f"wanted at most {MAX_WAITING} pictures of {picture.camera} that are not read "
+                f"yet, {most_bytes} bytes in all, got {count} of {own_bytes} bytes before this "
+                f"one; wanted at most {MAX_ALL_BYTES} bytes of all cameras, got {all_bytes}; does "
+                "`plates watch` run?"
+            )
 
     def cameras(self) -> frozenset[str]:
         """Return the cameras of which pictures wait."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing import pushed_pictures
-from plate_cameras.store.writing.pushed_pictures import PushedPicture
+from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWaiting
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.camera_sources import Sources, make_tracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
@@ -234,6 +235,34 @@ def test_messages_that_nobody_reads_are_refused_at_last(
     assert "pictures of axis that are not read yet" in answer["detail"]
     assert f"got 1 of {len(SHOWN)} bytes" in answer["detail"]
     assert send(room, "milesight", VENDORS["milesight"]("B777BB77", SHOWN))[0] == 200
+
+
+def test_all_cameras_share_a_limit_and_leave_room_for_each_other(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 10 * len(SHOWN)
+    monkeypatch.setattr(pushed_pictures, "MAX_ALL_BYTES", most)
+    names = ["axis", "axis", "milesight", "south", "hikvision"]
+    for name, number in itertools.product(names, range(10)):
+        picture = PushedPicture(name, bytes([number]), SHOWN, "", 0.0, 1e9, "wall")
+        with suppress(TooManyWaiting):
+            room.store.pushed.put(picture)
+    waiting = {name: len(room.store.pushed.waiting(name)) for name in names}
+    assert all(waiting.values())
+    status, answer = send(room, "axis", VENDORS["axis"]("B777BB77", SHOWN))
+    assert status == 503
+    assert f"at most {most} bytes of all cameras, got" in answer["detail"]
+
+
+def test_pictures_never_fill_the_disk_of_what_is_kept(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pushed_pictures, "MIN_FREE_BYTES", 10**18)
+    status, answer = send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
+    assert status == 503
+    assert f"wanted {10**18} bytes free on the disk of the database" in answer["detail"]
+    monkeypatch.undo()
+    assert send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))[1] == {"result": "accepted"}
 
 
 def test_what_waits_is_deleted_after_a_day(tmp_path: Path) -> None:
