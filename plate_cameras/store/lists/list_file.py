@@ -24,10 +24,10 @@ MAX_PROBLEMS = 20
 """Largest number of lines that an error names."""
 LAST_S = 253402300799.0
 """Last second of the year 9999. No later time can be shown."""
-LINE = re.compile(r".*\n|.+")
+LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 RUSSIAN_TIME = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:,? +(\d{1,2}):(\d{2})(?::(\d{2}))?)?")
-EXCEL_SEPARATOR = re.compile(r"[\"]?sep=(.)[\"]?\r?\n", re.IGNORECASE)
+EXCEL_SEPARATOR = re.compile(r"[\"]?sep=(.)[\"]?(?:\r\n?|\n)", re.IGNORECASE)
 """A first line by which Excel is told the separator."""
 FORMS = (EXCEL, CsvForm("\t", splits=",;\n"), PLAIN)
 UNNAMED = COLUMNS[:2]
@@ -122,7 +122,7 @@ def read_rows(content: str, zone: tzinfo | None = None) -> Iterator[FileRow]:
         raise ParameterError(f"file: wanted at most {MAX_FILE_BYTES} bytes, got {len(content)}")
     form, skipped = _find_form(content)
     lines = (line.group() for line in LINE.finditer(content, skipped))
-    before = content.count("\n", 0, skipped)
+    before = int(skipped > 1)  # the line with the separator, and not the byte order mark alone
     rows = csv.reader(lines, strict=True, delimiter=form.separator)
     to_row = partial(_to_row, form, zone)
     try:
@@ -133,7 +133,9 @@ def read_rows(content: str, zone: tzinfo | None = None) -> Iterator[FileRow]:
                 raise ParameterError(f"line {line}: rows: wanted at most {MAX_FILE_ROWS}, got more")
             yield to_row(line, columns, row)
     except csv.Error as error:  # the rest cannot be divided into rows
-        yield FileRow(before + max(rows.line_num, 1), "", None, str(error))
+        limit = f"quotes in pairs and at most {csv.field_size_limit()} characters"
+        problem = f"cells: wanted {limit}, got: {error}"
+        yield FileRow(before + max(rows.line_num, 1), "", None, problem)
 
 
 def _find_form(content: str) -> tuple[CsvForm, int]:
@@ -143,7 +145,7 @@ def _find_form(content: str) -> tuple[CsvForm, int]:
     if separator:
         form = next((form for form in FORMS if form.separator == separator[1]), PLAIN)
         return form, separator.end()
-    first = re.compile(r"[^\s,;].*").search(content, start)
+    first = re.compile(r"[^\s,;][^\r\n]*").search(content, start)
     line = first.group() if first else ""
     return next((form for form in FORMS if form.separator in line), PLAIN), start
 

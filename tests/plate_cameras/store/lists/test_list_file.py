@@ -40,6 +40,8 @@ def utc(*parts: int) -> float:
         pytest.param(f"{PLATE};{NOTE}\r\n", id="no header"),
         pytest.param(f"{PLATE}\t{NOTE}\r\n", id="tabs"),
         pytest.param(f"\r\ntext,note\n{PLATE},{NOTE}", id="commas behind an empty line"),
+        pytest.param(f"\r{HEAD}\r{PLATE};{NOTE}\r", id="lines of old Macs"),
+        pytest.param(f"sep=;\r{HEAD}\r{PLATE};{NOTE}", id="lines of old Macs with a separator"),
     ],
 )
 def test_a_file_of_an_office_is_read(encoding: str, content: str) -> None:
@@ -170,6 +172,19 @@ def test_other_files_are_told(content: bytes, message: str) -> None:
 def test_columns_without_a_meaning_are_told(content: str) -> None:
     with pytest.raises(ParameterError, match="columns: wanted text, note"):
         parse_csv(content)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(f'"{PLATE};x\r\n{PLATE};y', id="open"),
+        pytest.param(f'"{PLATE}"x;y', id="text behind"),
+        pytest.param(f"{PLATE};{'x' * 131_073}", id="long"),
+    ],
+)
+def test_a_file_that_is_no_csv_from_some_line_on_is_told(row: str) -> None:
+    with pytest.raises(ParameterError, match=r"line \d: cells: wanted quotes in pairs .* got: "):
+        parse_csv(f"{HEAD}\r\n{row}")
 
 
 def test_a_cell_without_a_column_is_told() -> None:
