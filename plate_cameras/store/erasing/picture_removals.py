@@ -14,7 +14,7 @@ from itertools import islice
 import sqlalchemy as sa
 
 from plate_cameras.passes import Pass
-from plate_cameras.store.tables.database import LONG_S, POSTGRESQL, Database, insert
+from plate_cameras.store.tables.database import LONG_S, Database, insert, lock
 from plate_cameras.store.tables.schema import passes, picture_removals, picture_rounds
 from plate_cameras.store.writing.pictures import PictureStore, digest_of
 
@@ -33,17 +33,14 @@ def read_round(connection: sa.Connection) -> int:
 
 
 def lock_pictures(connection: sa.Connection) -> int:
-    """Keep pictures from being removed until the end of this transaction. Return the last round.
-
-    In SQLite, a transaction that writes keeps everybody else from it anyway.
-    """
-    _lock(connection, "pg_advisory_xact_lock_shared")
+    """Keep pictures from being removed until the end of this transaction. Return the last round."""
+    lock(connection, ADVISORY_LOCK, is_shared=True)
     return read_round(connection)
 
 
 def lock_writers(connection: sa.Connection) -> None:
     """Keep passes from being written until the end of this transaction, by whomever."""
-    _lock(connection, "pg_advisory_xact_lock")
+    lock(connection, ADVISORY_LOCK)
 
 
 def note_removals(connection: sa.Connection, digests: Iterable[bytes]) -> None:
@@ -93,11 +90,6 @@ def remove_unshown(database: Database, pictures: PictureStore, digests: Iterable
                 lock_writers(connection)
                 removed += _remove(connection, pictures, sorted(unshown))
     return removed
-
-
-def _lock(connection: sa.Connection, function: str) -> None:
-    if connection.dialect.name == POSTGRESQL:
-        connection.exec_driver_sql(f"SELECT {function}({ADVISORY_LOCK})")
 
 
 def _remove(connection: sa.Connection, pictures: PictureStore, digests: Sequence[bytes]) -> int:

@@ -23,13 +23,15 @@ from plate_cameras.store.openings.gate_openings import (
 )
 from plate_cameras.store.people import audit
 from plate_cameras.store.scope import Scope
-from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.database import Database, lock
 from plate_cameras.store.tables.schema import gate_openings, passes
 
 MAX_AGE_S = 5.0
 """Greatest age at which a watcher takes a command."""
 TAKEN_WITHIN_S = MAX_AGE_S + 2.0
 """Age from which on certainly no watcher takes a command."""
+ADVISORY_LOCK = 0x67617465
+"""Number of the lock in PostgreSQL. Nobody else puts a command between a check and its command."""
 MAX_COMMANDS = 100
 """Commands that a watcher takes at once."""
 SAME_OF_A_COMMAND = ("gate", "pass_id", "person", "remark")
@@ -73,6 +75,7 @@ class GateCommands:
         """
         kept_s = self._kept()
         with self._database.writing() as connection:
+            lock(connection, ADVISORY_LOCK)
             camera, text = _find_vehicle(connection, cameras, pass_id)
             command = GateOpening(gate, camera, pass_id, text, "", "", REQUESTED, "", self._clock())
             command = replace(command, person=requester.who, remark=requester.why)

@@ -178,6 +178,16 @@ def set_limits(
     connection.exec_driver_sql(f"SELECT {settings}")
 
 
+def lock(connection: sa.Connection, number: int, *, is_shared: bool = False) -> None:
+    """Take a lock of PostgreSQL until the end of this transaction.
+
+    In SQLite, a transaction that writes keeps all others from it anyway.
+    """
+    if connection.dialect.name == POSTGRESQL:
+        name = "pg_advisory_xact_lock_shared" if is_shared else "pg_advisory_xact_lock"
+        connection.execute(sa.select(getattr(sa.func, name)(number)))
+
+
 def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT that can be told what to do on a conflict."""
     if connection.dialect.name == POSTGRESQL:

@@ -10,7 +10,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from plate_cameras.store.errors import StoreError
-from plate_cameras.store.tables.database import MIGRATION_S, Database
+from plate_cameras.store.tables.database import MIGRATION_S, Database, lock
 from plate_cameras.store.tables.schema import METADATA
 from plate_cameras.store.tables.text_index import create_text_index
 
@@ -32,8 +32,7 @@ def upgrade(database: Database) -> None:
         if _read_revision(connection) == script.get_current_head():
             return
     with database.writing(MIGRATION_S, idle_s=MIGRATION_S) as connection:
-        if database.is_postgresql:
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY_LOCK)))
+        lock(connection, ADVISORY_LOCK)
         configuration.attributes["connection"] = connection
         revision = _read_revision(connection)
         if revision is None:

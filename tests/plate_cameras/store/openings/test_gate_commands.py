@@ -1,10 +1,16 @@
 """People's commands in the database: taken once, in time, and within their scope."""
 
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
+from typing import Any
 
 import pytest
 
 from plate_cameras.store.errors import ChangedMeanwhile, UnknownName
+from plate_cameras.store.openings import gate_commands
 from plate_cameras.store.openings.gate_commands import MAX_AGE_S, TAKEN_WITHIN_S, GateCommands
 from plate_cameras.store.openings.gate_openings import OPENED
 from plate_cameras.store.pass_store import PassStore
@@ -66,6 +72,44 @@ def test_a_command_that_comes_again_is_one_command(store: PassStore) -> None:
     assert commands.take(["north"], "late") == []
     with pytest.raises(ChangedMeanwhile, match="has the id"):
         commands.send("south", CAMERAS, "", REQUESTER, id_)
+
+
+@pytest.mark.parametrize(
+    ("choose", "count"),
+    [
+        pytest.param(lambda number: ("north", ""), 1, id="other ids"),
+        pytest.param(lambda number: ("north", "0c0ffee0-0000-4000-8000-000000000000"), 4, id="id"),
+        pytest.param(
+            lambda number: (f"gate {number}", "0c0ffee0-0000-4000-8000-000000000000"), 1, id="gates"
+        ),
+    ],
+)
+def test_commands_of_the_same_moment_are_one_command(
+    store: PassStore,
+    monkeypatch: pytest.MonkeyPatch,
+    choose: Callable[[int], tuple[str, str]],
+    count: int,
+) -> None:
+    commands, together, check = commands_of(store, Clock()), Barrier(4), gate_commands._check_alone
+
+    def check_slowly(*arguments: Any) -> None:
+        check(*arguments)
+        time.sleep(0.1)
+
+    monkeypatch.setattr(gate_commands, "_check_alone", check_slowly)
+
+    def send(number: int) -> bool:
+        gate, id_ = choose(number)
+        together.wait()
+        try:
+            commands.send(gate, CAMERAS, "", REQUESTER, id_)
+        except ChangedMeanwhile:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(send, range(4))) == count
+    assert len(openings_of(store)) == 1
 
 
 def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) -> None:
