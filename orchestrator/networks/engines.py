@@ -77,12 +77,18 @@ def explain(engine: Engine, *, on_gpu: bool) -> Choice:
         return Choice(Engine.TORCHSCRIPT_FP16, "there is a GPU")
     if importlib.util.find_spec("openvino") is None:
         return Choice(Engine.TORCHSCRIPT, "OpenVINO is not installed")
-    if (machine := platform.machine()) not in X86:
-        return Choice(Engine.OPENVINO, f"8-bit integers are for x86-64, and this is {machine}")
+    if not is_x86():
+        reason = f"8-bit integers are for x86-64, and this is {platform.machine()}"
+        return Choice(Engine.OPENVINO, reason)
     flags = sorted(VNNI.intersection(read_flags()))
     if flags:
         return Choice(Engine.OPENVINO_INT8, f"the CPU has {flags[0]}: fast 8-bit integers")
     return Choice(Engine.OPENVINO, f"the CPU has neither {' nor '.join(sorted(VNNI))}")
+
+
+def is_x86() -> bool:
+    """Tell whether the processor is an x86."""
+    return platform.machine() in X86
 
 
 def has_bfloat16() -> bool:
@@ -95,7 +101,7 @@ def read_flags() -> list[str]:
 
     On an emulated ARM machine, Linux lists the flags of the x86 CPU below it.
     """
-    if platform.machine() not in X86:
+    if not is_x86():
         return []
     try:
         lines = CPU_INFO.read_text().splitlines()

@@ -85,6 +85,15 @@ def test_bfloat16_is_for_cpus_that_multiply_it(flags, has, give_cpu: GiveCpu) ->
     assert engines.has_bfloat16() is has
 
 
+@pytest.mark.parametrize(("machine", "is_kept"), [("x86_64", True), ("aarch64", False)])
+def test_prepared_steps_are_kept_on_x86_alone(machine, is_kept, give_cpu: GiveCpu) -> None:
+    """Kept ones answered with wrong numbers on ARM64: no plate was found, and none was read."""
+    numbers = openvino.opset13.parameter([-1], np.float32)
+    give_cpu("avx2", machine)
+    options = openvino_ir.choose_options(openvino.Model([numbers], [numbers]), 1)
+    assert ("CPU_RUNTIME_CACHE_CAPACITY" in options) is is_kept
+
+
 def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: bool) -> object:
     """Return the precision of a network that is compiled for a CPU with or without bfloat16."""
     asked = []
