@@ -2,6 +2,9 @@
 #
 #   docker build --target cpu --tag plates:1.0.0-cpu .
 #   docker build --target gpu --tag plates:1.0.0-gpu .
+#   docker buildx build --platform linux/arm64 --target cpu --tag plates:1.0.0-cpu --load .
+#
+# Nothing here names an architecture: without --platform, each is built for that of the machine (docs/arm64.md).
 #
 # What decides the answers is pinned to the byte, the packages by poetry.lock and the weights by weights/SHA256SUMS. The
 # bases are named by their most exact tags; who wants them to the byte, too, names a digest:

@@ -24,6 +24,7 @@ PYTHONS = [
 NAMES = re.compile(r"x86|amd64|aarch64|arm64|\bavx|\bamx|vnni", re.IGNORECASE)
 NAMING = {
     "orchestrator/networks/engines.py": "asks the CPU, if it is an x86",
+    "orchestrator/networks/openvino_ir.py": "keeps prepared steps on an x86",
     "scripts/bundle.py": "has the option --machine",
     "scripts/install.py": "knows the oldest Python of each",
     "scripts/locked.py": "lists the architectures of the images",
@@ -40,6 +41,11 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Path:
 @cache
 def load(name: str) -> ModuleType:
     return importlib.import_module(name)
+
+
+@cache
+def lock() -> list[dict]:
+    return load("install").read_lock()
 
 
 def is_needed(package: dict, environment: dict[str, str]) -> bool:
@@ -80,17 +86,17 @@ def test_every_locked_package_has_a_wheel(machine: str, python: tuple[int, int])
         "python_version": version,
         "python_full_version": f"{version}.0",
     }
-    needed = [one for one in load("install").read_lock() if is_needed(one, environment)]
+    needed = [package for package in lock() if is_needed(package, environment)]
     assert len(needed) > 100
-    assert [one["name"] for one in needed if not has_wheel(one, tags)] == []
+    assert [package["name"] for package in needed if not has_wheel(package, tags)] == []
 
 
 @pytest.mark.usefixtures("scripts")
 @pytest.mark.parametrize("image", ["cpu", "gpu"])
 def test_an_image_has_the_same_packages_on_each(image: str) -> None:
     """SBOM and audit are of both."""
-    packages, locked = load("install").read_lock(), load("locked")
-    x86, arm = (locked.held(packages, image, machine=name) for name in locked.MACHINES)
+    locked = load("locked")
+    x86, arm = (locked.held(lock(), image, machine=name) for name in locked.MACHINES)
     assert x86 == arm
 
 
