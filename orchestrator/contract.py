@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
-from orchestrator.formats.plate_formats import MAX_LENGTH
+from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.formats.regions import known_region
 from orchestrator.plates import CANDIDATES, Plate, Plates
 from orchestrator.settings import REQUEST_PARAMETERS

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from orchestrator import plates
 from orchestrator.contract import OUTPUTS
-from orchestrator.formats.plate_formats import MAX_LENGTH
+from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.plates import PIXEL_DECIMALS, SCORE_DECIMALS, native_text
 from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 
