@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orchestrator.formats.plate_formats import Formats
-from orchestrator.formats.regions import region_in
-from orchestrator.plates import CANDIDATES, Plate
+from orchestrator.formats.regions import known_region, region_in
+from orchestrator.plates import CANDIDATES, Plate, PlateCountry
 from orchestrator.reading.ctc import Reading
 
 CUT_TRUST = 0.5
@@ -41,9 +41,13 @@ def doubt(reading: Reading) -> Reading:
 
 def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
     """Add the reading; the best candidate becomes the text when its score is high enough."""
-    best = reading.candidates[0][0] if reading.candidates else ""
-    text = best if reading.score >= text_threshold else ""
-    name, _ = formats.match(text, reading.lines)
+    signed = reading.candidates[0][0] if reading.candidates else ""
+    countries = _weigh_countries(reading, formats) if formats.country else {}
+    if formats.country:
+        reading = _without_signs(reading, formats)
+    is_sure = reading.score >= text_threshold
+    name = formats.match(signed, reading.lines)[0] if is_sure else ""
+    text = formats.shown(signed) if is_sure else ""
     return Plate(  # made anew: `replace` takes three times as long
         plate.xyxy,
         plate.detection_score,
@@ -54,5 +58,33 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
         candidates=reading.candidates,
         corners=plate.corners,
         format=name,
-        region=region_in(formats, text, name),
+        region=region_in(formats, text, name) or (known_region(text, name) if countries else None),
+        country=PlateCountry(name[:2], countries[name[:2]]) if countries and text else None,
+    )
+
+
+def _weigh_countries(reading: Reading, formats: Formats) -> dict[str, float]:
+    """Return the share of each country in the probability of the candidates."""
+    shares: dict[str, float] = {}
+    for text, score in reading.candidates:
+        code = formats.match(text, reading.lines)[0][:2]
+        shares[code] = shares.get(code, 0.0) + score
+    total = sum(shares.values())
+    return {code: score / total for code, score in shares.items() if total}
+
+
+def _without_signs(reading: Reading, formats: Formats) -> Reading:
+    """Return a reading without the signs of countries; texts that become equal are one."""
+    scores = zip(reading.raw_text, reading.character_scores, strict=True)
+    kept = [(char, score) for char, score in scores if char not in formats.signs]
+    texts: dict[str, float] = {}
+    for text, score in reading.candidates:
+        shown = formats.shown(text)
+        texts[shown] = texts.get(shown, 0.0) + score
+    candidates = tuple(texts.items())
+    return replace(
+        reading,
+        raw_text="".join([char for char, _ in kept]),
+        character_scores=tuple([score for _, score in kept]),
+        candidates=tuple(sorted(candidates, key=lambda candidate: -candidate[1])),
     )
