@@ -136,7 +136,7 @@ class Formats:
             self._take_over(self.extends)
         check_alphabet(self.alphabet)
         check_letters(self.letters, self.alphabet)
-        check_signs([one.code for one in self.country], [*self.signs], self.alphabet)
+        check_signs([entry.code for entry in self.country], [*self.signs], self.alphabet)
         check_single("formats: wanted each name", [kind.name for kind in self.format])
         codes = [code for region in self.region for code in region.codes]
         check_single("regions: wanted each code", codes)
@@ -237,12 +237,13 @@ class Formats:
 
     def shown(self, text: str) -> str:
         """Return a text as it is shown: without the signs of countries."""
-        return "".join([char for char in text if char not in self.signs])
+        signs = self.signs
+        return "".join([char for char in text if char not in signs]) if signs else text
 
     @cached_property
     def signs(self) -> dict[str, str]:
         """The codes of the countries by their signs."""
-        return {one.sign: one.code for one in self.country}
+        return {entry.sign: entry.code for entry in self.country}
 
     @cached_property
     def regions(self) -> dict[str, Region]:

@@ -142,17 +142,23 @@ def _draw_row(field: Field, style: Style, code: str, pattern: str, text: str) ->
         elif place == BELOW:
             _draw_flag(field, code, (left + 6, 72, left + 0.9 * pitch, 98))
             field.row(code.upper(), (left + pitch, left + 2 * pitch), 98, 26)
-        elif place == BORDER:
-            field.rectangle(x_mm + advance / 2, 4, x_mm + advance / 2, SIZE_MM[1] - 4)
-        elif place == "-":
-            middle = x_mm + style.shift_mm
-            field.fill(middle + 0.15 * advance, 52, middle + 0.85 * advance, 61, colour=BLACK)
         elif char:
             bottom, tall = (66, 52.0) if BELOW in pattern[index:] else (95, 78.0)
             tall *= style.letter if place == "A" else 1.0
             middle = x_mm + advance / 2 + style.shift_mm
             field.character(char, middle, bottom, tall, room_mm=0.9 * pitch)
+        else:
+            _draw_line(field, place, x_mm, advance)
         x_mm += advance
+
+
+def _draw_line(field: Field, place: str, x_mm: float, wide_mm: float) -> None:
+    """Draw a border or a dash; of a space, nothing."""
+    middle = x_mm + wide_mm / 2
+    if place == BORDER:
+        field.rectangle(middle, 4, middle, SIZE_MM[1] - 4)
+    elif place == "-":
+        field.fill(x_mm + 0.15 * wide_mm, 52, x_mm + 0.85 * wide_mm, 61, colour=BLACK)
 
 
 def _draw_sign(field: Field, style: Style, code: str, left_mm: float, wide_mm: float) -> None:
