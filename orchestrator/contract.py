@@ -18,7 +18,7 @@ import numpy.typing as npt
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.formats.regions import known_region
-from orchestrator.plates import CANDIDATES, Plate, PlateCountry, Plates
+from orchestrator.plates import CANDIDATES, Plate, PlateCountry, Plates, country_code
 from orchestrator.settings import REQUEST_PARAMETERS
 
 MODEL = "plate_recognition"
@@ -253,5 +253,5 @@ def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
         "corners": tuple(map(tuple, row.get("corners", ()))),
         "format": name,
         "region": known_region(text, name),
-        "country": PlateCountry(name.partition("_")[0], score) if score else None,
+        "country": PlateCountry(country_code(name), score) if score else None,
     }

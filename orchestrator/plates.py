@@ -145,6 +145,11 @@ class Plate:
         return is_near((min(xs), min(ys), max(xs), max(ys)), (0, 0, *size_wh), NEAR_EDGE)
 
 
+def country_code(format_name: str) -> str:
+    """Return the country that a format's name begins with: `kz` of `kz_car`."""
+    return format_name.partition("_")[0]
+
+
 def native_text(text: str, format_name: str) -> str | None:
     """Return a plate's text in the letters that are on the plate, if they are not Latin.
 

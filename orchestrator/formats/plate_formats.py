@@ -115,7 +115,7 @@ class Formats:
         extends: A folder of `COUNTRIES`: its formats and regions come before these, its letters
             and its penalty apply. Empty once they are taken over.
         country: The countries whose plates bear a sign, in files of several countries. The names
-            of all formats of such a file begin with the country's code.
+            of all formats of such a file begin with the country's code and `_`.
 
     Raises:
         SettingsError: A character, a name or a code comes twice. There is no format, or there are

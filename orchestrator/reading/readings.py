@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.formats.regions import known_region, region_in
-from orchestrator.plates import CANDIDATES, Plate, PlateCountry
+from orchestrator.plates import CANDIDATES, Plate, PlateCountry, country_code
 from orchestrator.reading.ctc import Reading
 
 CUT_TRUST = 0.5
@@ -47,6 +47,7 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
         reading = _without_signs(reading, formats)
     is_sure = reading.score >= text_threshold
     name = formats.match(signed, reading.lines)[0] if is_sure else ""
+    code = country_code(name)
     text = formats.shown(signed) if is_sure else ""
     return Plate(  # made anew: `replace` takes three times as long
         plate.xyxy,
@@ -59,7 +60,7 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
         corners=plate.corners,
         format=name,
         region=region_in(formats, text, name) or (known_region(text, name) if countries else None),
-        country=PlateCountry(name[:2], countries[name[:2]]) if countries and text else None,
+        country=PlateCountry(code, countries[code]) if countries and text else None,
     )
 
 
@@ -67,7 +68,7 @@ def _weigh_countries(reading: Reading, formats: Formats) -> dict[str, float]:
     """Return the share of each country in the probability of the candidates."""
     shares: dict[str, float] = {}
     for text, score in reading.candidates:
-        code = formats.match(text, reading.lines)[0][:2]
+        code = country_code(formats.match(text, reading.lines)[0])
         shares[code] = shares.get(code, 0.0) + score
     total = sum(shares.values())
     return {code: score / total for code, score in shares.items() if total}
