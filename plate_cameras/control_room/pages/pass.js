@@ -65,6 +65,7 @@ function showFacts(pass) {
     [say("format"), pass.format && formatOf(pass)],
     [say("zones"), pass.zones.join(", ")],
     [say("speed"), pass.speed_widths_s ? say(`speed_${paceOf(pass.speed_widths_s)}`, { count: numberOf(pass.speed_widths_s) }) : ""],
+    [say("speed_kmh"), pass.speed_kmh == null ? "" : say("speed_kmh_told", { kmh: Math.round(pass.speed_kmh), error: Math.ceil(pass.speed_error_kmh) })],
     [say("progress"), pass.progress === "closed" ? "" : say(pass.progress)],
   ];
   find("facts").append(...facts.filter(([, value]) => value).map(([name, value]) => pair(name, value)));
