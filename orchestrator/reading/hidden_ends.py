@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from orchestrator.arrays import Array, to_numpy
 from orchestrator.formats.plate_formats import RUSSIA, Formats
-from orchestrator.reading.affine_crops import grow_frames, region_around
+from orchestrator.reading.affine_crops import grow_frames, map_region
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.sampling import MAX_WARPED_PX
+from orchestrator.reading.sampling import sample
 
 SHORT = ("ru_car", "LDDDLLRR")
 """The format, and its layout, whose texts may be beginnings of others; the network knows no other.
@@ -28,9 +28,6 @@ MIN_SCORE = 0.5
 """Texts with a lower score are not shown in any case."""
 ROOM_XY, INPUT_HW = (0.05, 0.12), (24, 96)
 """Room around the plate's frame, and size of what the network sees."""
-TO_FRAME = np.array([[2 / 96, 0, 1 / 96 - 1], [0, 2 / 24, 1 / 24 - 1], [0, 0, 1]])
-"""The map from its pixels to places in the frame, from -1 to 1."""
-HALF_A_PIXEL, WARP = np.array([[0, 0, 0.5]]), cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
 FLOOR = 4.0
 """Grey levels that are added to the contrast, so that an even surface does not become noise."""
 MIN_EVIDENCE = 1.0
@@ -76,13 +73,9 @@ def _may_go_on(reading: Reading, formats: Formats) -> bool:
 def see_ends(picture: Array, frames: Array) -> Floats:
     """Return the network's input [N, 24, 96]: what frames hold, in grey, with even contrast."""
     seen = []
-    for frame, to_pixels in zip(frames, frames @ TO_FRAME - HALF_A_PIXEL, strict=True):
-        (x0, y0, *_), region = region_around(picture, frame)
-        to_pixels[:, 2] -= x0, y0
-        region = to_numpy(region[:MAX_WARPED_PX, :MAX_WARPED_PX])
-        upright = cv2.warpAffine(
-            region, to_pixels, INPUT_HW[::-1], flags=WARP, borderMode=cv2.BORDER_REPLICATE
-        )
+    for frame in frames:
+        region, theta = map_region(picture, frame)
+        upright = sample(to_numpy(region), theta, INPUT_HW)
         grey = cv2.cvtColor(upright, cv2.COLOR_BGR2GRAY)
         mean, spread = cv2.meanStdDev(grey)
         seen.append((grey - mean) / (spread + FLOOR))
