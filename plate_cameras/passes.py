@@ -18,8 +18,8 @@ Direction = Literal["", "towards", "away"]
 """The motion of a vehicle as its plate's size shows it; empty while it stands or is not known."""
 
 
-CAMERA = "camera"
-"""Source of a reading that came with a picture which a camera has sent."""
+OURS, CAMERA = "", "camera"
+"""Sources of a reading: the service, or the camera that has sent the picture."""
 
 
 @dataclass(frozen=True)
