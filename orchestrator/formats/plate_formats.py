@@ -205,11 +205,6 @@ class Formats:
         return {code: region for region in self.region for code in region.codes}
 
     @cached_property
-    def beginnings(self) -> frozenset[str]:
-        """The region codes without their last digits: 19 for 197."""
-        return frozenset(code[:-1] for code in self.regions)
-
-    @cached_property
     def _by_lines(self) -> dict[int, tuple[str, ...]]:
         """The layouts by their number of lines."""
         layouts = [layout for kind in self.format for layout in kind.layouts]

@@ -67,7 +67,13 @@ def _may_go_on(reading: Reading, formats: Formats) -> bool:
     if reading.score < MIN_SCORE or reading.lines != 1:
         return False
     text = reading.candidates[0][0]
-    return text[-2:] in formats.beginnings and formats.match(text, 1) == SHORT
+    return text[-2:] in _list_beginnings(formats) and formats.match(text, 1) == SHORT
+
+
+@lru_cache(maxsize=8)
+def _list_beginnings(formats: Formats) -> frozenset[str]:
+    """Return the region codes without their last digits: 19 for 197."""
+    return frozenset(code[:-1] for code in formats.regions)
 
 
 def see_ends(picture: Array, frames: Array) -> Floats:

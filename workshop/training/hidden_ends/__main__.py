@@ -19,7 +19,7 @@ from workshop.training.hidden_ends.end_network import save, split, train
 from workshop.training.hidden_ends.end_samples import EndSample, photograph_ends, render_ends
 from workshop.training.reader.crops import LABELS, photo_of, read_crops
 
-MIN_VOTES, LEAST = 5, range(-2, 7)
+MIN_VOTES, EVIDENCE = 5, range(-2, 7)
 """Votes of nine that a draft of a label needs, and log odds from which ends count as hidden."""
 
 
@@ -51,7 +51,9 @@ def _act(options: argparse.Namespace) -> None:
     for source, samples in held_out.items():
         for kind, seen in zip(("hidden", "whole"), split(samples), strict=True):
             odds = weigh_ends(seen[:, 0], layers)
-            shares = ", ".join(f"{(odds > least).sum()} from {least}" for least in LEAST)
+            shares = ", ".join(
+                f"{(odds > evidence).sum()} from {evidence}" for evidence in EVIDENCE
+            )
             print(f"{source}: of {len(odds)} {kind} ends count as hidden: {shares}")  # noqa: T201
 
 
