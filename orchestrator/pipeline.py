@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,9 +17,16 @@ from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import compose, corners_of, frames_of
 from orchestrator.reading.closer_look import closer_look
 from orchestrator.reading.crops import crop_boxes, cut_boxes, normalize_crops, resize_crop
+from orchestrator.reading.ctc import Reading
 from orchestrator.reading.hidden_ends import find_hidden_ends
 from orchestrator.reading.improvement import improve
-from orchestrator.reading.reader import MIN_WIDTH_PX, PlateReadings, Reader
+from orchestrator.reading.reader import (
+    MIN_WIDTH_PX,
+    SURE_FROM,
+    UNREADABLE_BELOW,
+    PlateReadings,
+    Reader,
+)
 from orchestrator.reading.readings import doubt, with_text
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
@@ -51,7 +58,8 @@ def recognize(
         The plates, best detection first, in pixels of the given picture. Plates in boxes narrower
         than `MIN_WIDTH_PX` are not read: they have no text, and their corners are the box's.
         Texts of plates that the edge of the picture may cut, or whose end something hides, have
-        lower scores.
+        lower scores. Where no plate reaches the detection threshold, a fainter one counts if its
+        text is sure.
 
     Raises:
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
@@ -65,19 +73,21 @@ def recognize(
     yolo, stn, lprnet, decode = partial(detect, infer), reader.stn, reader.lprnet, reader.decode
     check_picture(picture, max_pixels=settings.max_pixels)
 
-    found = search(picture, yolo, settings)
+    found = search(picture, yolo, settings, with_faint=reader.reads)
     if not len(found.scores) or not beyond_boxes:
         return Plates(tuple(_plates(found)))  # the early exit
     frames = frames_of(found.xyxy)
     readable = np.flatnonzero(found.xyxy[:, 2] - found.xyxy[:, 0] >= MIN_WIDTH_PX)
     if not len(readable):
-        return Plates(tuple(_plates(found, frames)))
+        return _keep_plates(_plates(found, frames), settings)
 
     boxes = found.xyxy[readable]
     cuts = crop_boxes(picture, boxes)
     straight, theta = stn(cut_boxes(picture, cuts))
     logits = lprnet(straight)
     readings = decode(logits)
+    if _are_nothing(found, readings, settings):
+        return Plates(())
     first = PlateReadings(boxes, compose(frames_of(cuts), theta), logits, readings)
     better = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
     read = improve(picture, first, reader, better)
@@ -90,7 +100,25 @@ def recognize(
         may_be_cut = plates[index].may_be_cut((picture.shape[1], picture.shape[0]))
         sure = doubt(reading) if may_be_cut or at in hidden else reading
         plates[index] = with_text(plates[index], sure, settings.text_threshold, reader.formats)
-    return Plates(tuple(plates))
+    return _keep_plates(plates, settings)
+
+
+def _are_nothing(found: Detections, readings: Sequence[Reading], settings: Settings) -> bool:
+    """Tell whether all detections are faint, and nothing at all was read: they get no more cuts."""
+    is_faint = bool(found.scores[0] < np.float32(settings.detection_threshold))
+    return is_faint and all(reading.score < UNREADABLE_BELOW for reading in readings)
+
+
+def _keep_plates(plates: list[Plate], settings: Settings) -> Plates:
+    """Keep the plates that reach the detection threshold, and faint ones whose text is sure."""
+    least = np.float32(settings.detection_threshold)
+    return Plates(
+        tuple([
+            plate
+            for plate in plates
+            if plate.detection_score >= least or (plate.text and plate.text_score >= SURE_FROM)
+        ])
+    )  # fmt: skip
 
 
 def read_crop(
