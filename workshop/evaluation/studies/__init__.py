@@ -1,0 +1,1 @@
+"""Studies that were made once; docs name the commit that holds them."""
