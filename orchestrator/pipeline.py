@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,8 @@ from orchestrator.arrays import Array, Infer, Tensors
 from orchestrator.contract import ALL_OUTPUTS, FROM_DETECTION, FROM_RECTIFICATION, TEXTS
 from orchestrator.detection.postprocessing import Detections
 from orchestrator.detection.search import detect, search
-from orchestrator.formats.plate_formats import Formats
+from orchestrator.formats.plate_formats import Formats, code_in
+from orchestrator.formats.regions import region_with
 from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import compose, corners_of, frames_of
@@ -26,13 +28,17 @@ from orchestrator.reading.reader import (
     UNREADABLE_BELOW,
     PlateReadings,
     Reader,
+    may_gain,
 )
-from orchestrator.reading.readings import doubt, with_text
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
 from orchestrator.settings import Settings
 
-__all__ = ["Infer", "Tensors", "read_crop", "recognize"]
+__all__ = ["Infer", "Tensors", "read_crop", "recognize", "with_text"]
+
+CUT_TRUST = 0.5
+"""Factor of the probabilities of texts of plates that may be cut: of rendered plates that lost up
+to 30 % at the right, half of the texts that had been shown were right."""
 
 
 def recognize(
@@ -76,21 +82,23 @@ def recognize(
     found = search(picture, yolo, settings, with_faint=reader.reads)
     if not len(found.scores) or not beyond_boxes:
         return Plates(tuple(_plates(found)))  # the early exit
+    is_faint = found.scores[0] < np.float32(settings.detection_threshold)  # then all are
     frames = frames_of(found.xyxy)
     readable = np.flatnonzero(found.xyxy[:, 2] - found.xyxy[:, 0] >= MIN_WIDTH_PX)
     if not len(readable):
-        return _keep_plates(_plates(found, frames), settings)
+        return Plates(() if is_faint else tuple(_plates(found, frames)))
 
     boxes = found.xyxy[readable]
     cuts = crop_boxes(picture, boxes)
     straight, theta = stn(cut_boxes(picture, cuts))
     logits = lprnet(straight)
     readings = decode(logits)
-    if _are_nothing(found, readings, settings):
+    if is_faint and all(reading.score < UNREADABLE_BELOW for reading in readings):
         return Plates(())
-    first = PlateReadings(boxes, compose(frames_of(cuts), theta), logits, readings)
-    better = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
-    read = improve(picture, first, reader, better)
+    read = PlateReadings(boxes, compose(frames_of(cuts), theta), logits, readings)
+    if may_gain(read, reader):
+        improvements = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
+        read = improve(picture, read, reader, improvements)
 
     frames[readable] = read.frames
     hidden = find_hidden_ends(picture, read.frames, read.readings, reader.formats)
@@ -100,25 +108,9 @@ def recognize(
         may_be_cut = plates[index].may_be_cut((picture.shape[1], picture.shape[0]))
         sure = doubt(reading) if may_be_cut or at in hidden else reading
         plates[index] = with_text(plates[index], sure, settings.text_threshold, reader.formats)
-    return _keep_plates(plates, settings)
-
-
-def _are_nothing(found: Detections, readings: Sequence[Reading], settings: Settings) -> bool:
-    """Tell whether all detections are faint, and nothing at all was read: they get no more cuts."""
-    is_faint = bool(found.scores[0] < np.float32(settings.detection_threshold))
-    return is_faint and all(reading.score < UNREADABLE_BELOW for reading in readings)
-
-
-def _keep_plates(plates: list[Plate], settings: Settings) -> Plates:
-    """Keep the plates that reach the detection threshold, and faint ones whose text is sure."""
-    least = np.float32(settings.detection_threshold)
-    return Plates(
-        tuple([
-            plate
-            for plate in plates
-            if plate.detection_score >= least or (plate.text and plate.text_score >= SURE_FROM)
-        ])
-    )  # fmt: skip
+    if is_faint:
+        plates = [plate for plate in plates if plate.text and plate.text_score >= SURE_FROM]
+    return Plates(tuple(plates))
 
 
 def read_crop(
@@ -163,3 +155,28 @@ def _plates(detections: Detections, frames: Array | None = None) -> list[Plate]:
             detections.xyxy.tolist(), detections.scores.tolist(), quads, strict=True
         )
     ]
+
+
+def doubt(reading: Reading) -> Reading:
+    """Return the reading of a plate that may be cut: its texts are less probable."""
+    candidates = tuple((text, CUT_TRUST * score) for text, score in reading.candidates)
+    return replace(reading, candidates=candidates)
+
+
+def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
+    """Add the reading; the best candidate becomes the text when its score is high enough."""
+    best = reading.candidates[0][0] if reading.candidates else ""
+    text = best if reading.score >= text_threshold else ""
+    name, layout = formats.match(text, reading.lines)
+    return Plate(  # made anew: `replace` takes three times as long
+        plate.xyxy,
+        plate.detection_score,
+        text=text,
+        text_score=reading.score,
+        raw_text=reading.raw_text,
+        character_scores=reading.character_scores,
+        candidates=reading.candidates,
+        corners=plate.corners,
+        format=name,
+        region=region_with(formats, code_in(text, layout)),
+    )

@@ -124,16 +124,15 @@ def search(
         settings: The thresholds and the region of interest.
         with_faint: Where no detection reaches the threshold, the best faint ones are returned.
     """
-    fainter = _fainter(settings) if with_faint else settings
     roi = settings.roi
     if roi is None:
-        return _search_whole(picture, yolo, settings, fainter)
+        return _search_whole(picture, yolo, settings, with_faint)
     height, width = picture.shape[:2]
     x0, y0, x1, y1 = view = view_of(roi, (width, height))
     every = replace(settings, max_plates=MAX_PLATES)
-    found = _search_whole(picture[y0:y1, x0:x1], yolo, every, fainter)
-    if not (found.scores >= settings.detection_threshold).any():
-        settings = fainter
+    found = _search_whole(picture[y0:y1, x0:x1], yolo, every, with_faint)
+    if with_faint and not (found.scores >= settings.detection_threshold).any():
+        settings = _fainter(settings)
     whole, cut = split_cut(found, view, (width, height))
     again = _complete(picture, keep_inside(cut, roi), yolo, settings)
     return best_of([keep_inside(part, roi) for part in (whole, again)], settings)
@@ -159,7 +158,7 @@ def _fainter(settings: Settings) -> Settings:
     return replace(settings, detection_threshold=least, max_plates=most)
 
 
-def _search_whole(picture: Array, yolo: Yolo, settings: Settings, fainter: Settings) -> Detections:
+def _search_whole(picture: Array, yolo: Yolo, settings: Settings, with_faint: bool) -> Detections:
     """Detect plates and keep the best of those that overlap; if there are none, faint ones.
 
     In a picture that was scaled down much, the parts with faint or small detections are searched
@@ -175,7 +174,9 @@ def _search_whole(picture: Array, yolo: Yolo, settings: Settings, fainter: Setti
     close_ups = _search_close_ups(picture, box, yolo, settings)
     if len(close_ups.scores):
         return best_of([drop_parts(best, close_ups), close_ups], settings)
-    return best if len(best.scores) else best_of([found], fainter)
+    if with_faint and not len(best.scores):
+        return best_of([found], _fainter(settings))
+    return best
 
 
 def _search_tiles(

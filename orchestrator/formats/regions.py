@@ -8,9 +8,8 @@ from orchestrator.formats.plate_formats import COUNTRIES, Formats, read_formats
 from orchestrator.plates import PlateRegion
 
 
-def region_in(formats: Formats, text: str, format_name: str) -> PlateRegion | None:
-    """Return the region of a text that has a format; None when it has no known region."""
-    code = formats.code_of(text, format_name) if format_name else ""
+def region_with(formats: Formats, code: str) -> PlateRegion | None:
+    """Return the region that has a code; None for an unknown code, or none."""
     region = formats.regions.get(code)
     return PlateRegion(code, region.name) if region else None
 
@@ -23,7 +22,7 @@ def known_region(text: str, format_name: str) -> PlateRegion | None:
     project has the format, too.
     """
     formats = _by_format().get(format_name)
-    return region_in(formats, text, format_name) if formats else None
+    return region_with(formats, formats.code_of(text, format_name)) if formats else None
 
 
 @lru_cache(maxsize=1)

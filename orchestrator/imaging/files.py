@@ -1,6 +1,6 @@
 """Picture files from a disk, as bytes or as base64 text, and their pixels.
 
-A client has all that this module needs, except OpenCV for the pixels; `images` makes tensors of
+A client has all that this module needs, except OpenCV for the pixels; `decoding` makes tensors of
 them.
 """
 
@@ -129,7 +129,7 @@ def unpack(encoded: bytes, header: Header) -> Bgr:
     pixels = np.asarray(bgr, np.uint8)
     if header.is_cut:
         _check_missing(pixels, name)
-    return turn_upright(pixels, encoded, header)
+    return turn_upright(pixels, header.orientation)
 
 
 def _check_missing(bgr: Bgr, name: str) -> None:

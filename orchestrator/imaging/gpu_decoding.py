@@ -15,7 +15,6 @@ import numpy as np
 from orchestrator.errors import PictureError
 from orchestrator.host.distribution import needs_told
 from orchestrator.imaging.headers import EXIF, EXIF_NAME, Header, find_segment
-from orchestrator.imaging.orientation import read_orientation
 from orchestrator.imaging.segments import END_OF_JPEG, JPEG, keep_pixels
 
 FRAMES = (0xC0, 0xC1, 0xC2)
@@ -92,7 +91,7 @@ class JpegDecoder:
             picture = self._decoder.decode(file, params=self._params)
         except (PictureError, RuntimeError):  # OpenCV's decoding gives the reason
             return None
-        return None if self._may_be_cut(picture, read_orientation(encoded, header)) else picture
+        return None if self._may_be_cut(picture, header.orientation) else picture
 
     def _may_be_cut(self, picture: Any, orientation: int) -> bool:
         """Tell whether the last pixels have one colour, as where a file's data end too early."""

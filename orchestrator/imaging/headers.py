@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.errors import PictureError
 from orchestrator.imaging.foreign_formats import foreign_format_of
+from orchestrator.imaging.orientation import ON_ITS_SIDE, UPRIGHT, orientation_of
 from orchestrator.imaging.segments import END_OF_JPEG, FRAMES, JPEG, MAX_SCANS, PNG, SEQUENTIAL
 
 MAX_PARTS = 1000
@@ -61,8 +62,7 @@ class Header:
         speed: Pixels that a free core unpacks in a second, in one pass.
         is_one_scan: It is a JPEG whose first scan holds the whole picture, so its scans need no
             further check.
-        exif_at: Position of the segment or chunk with EXIF data, or of the chunk of a PNG from
-            which on it may follow; 0 for none.
+        orientation: EXIF orientation, 1 to 8; 1 if the file tells none.
         is_cut: A JPEG whose end is missing: a broken transfer, or a camera that writes none.
     """
 
@@ -73,8 +73,14 @@ class Header:
     kept_bytes: int = 0
     speed: float = JPEG_SPEED
     is_one_scan: bool = field(default=False, compare=False)
-    exif_at: int = field(default=0, compare=False)
+    orientation: int = field(default=UPRIGHT, compare=False)
     is_cut: bool = field(default=False, compare=False)
+
+    @property
+    def upright_wh(self) -> tuple[int, int]:
+        """Width and height of the picture as it is decoded: EXIF orientation applied."""
+        wh = (self.width, self.height)
+        return wh[::-1] if self.orientation in ON_ITS_SIDE else wh
 
     @property
     def decoding_s(self) -> float:
@@ -150,28 +156,36 @@ def _read_jpeg(file: bytes) -> Header | None:
 
     Pixels never look like the start of a scan; other segments seldom do.
     """
-    frame, exif, is_one_scan, is_cut = 0, 0, False, False
+    frame, orientation, is_sequential, is_one_scan, is_cut = 0, 0, False, False, False
     for marker, at in _segments(file):
         if marker == START_OF_SCAN:
             is_cut = file.rfind(END_OF_JPEG, at) < 0
-            is_one_scan = is_one_scan and file[at + 2 : at + 3] == file[frame + 7 : frame + 8]
+            is_one_scan = is_sequential and file[at + 2 : at + 3] == file[frame + 7 : frame + 8]
             break
         if marker in FRAMES:
-            frame, is_one_scan = frame or at, not frame and marker in SEQUENTIAL
-        if not exif and marker == EXIF and file.startswith(EXIF_NAME, at + 2):
-            exif = at
-    else:
-        is_one_scan = False
+            frame, is_sequential = frame or at, not frame and marker in SEQUENTIAL
+        if not orientation and marker == EXIF and file.startswith(EXIF_NAME, at + 2):
+            end = at + int.from_bytes(file[at : at + 2], "big")
+            orientation = orientation_of(file[at + 2 + len(EXIF_NAME) : end])
     if not frame:
         return None
-    height = int.from_bytes(file[frame + 3 : frame + 5], "big")
-    width = int.from_bytes(file[frame + 5 : frame + 7], "big")
-    components = int.from_bytes(file[frame + 7 : frame + 8], "big")
-    if is_one_scan:
-        return Header(width, height, is_one_scan=True, exif_at=exif, is_cut=is_cut)
-    scans = min(max(1, file.count(b"\xff\xda", frame)), MAX_SCANS)
-    kept_bytes = COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
-    return Header(width, height, scans=scans, kept_bytes=kept_bytes, exif_at=exif, is_cut=is_cut)
+    scans, kept_bytes = (1, 0) if is_one_scan else _count_scans(file, frame)
+    return Header(
+        width=int.from_bytes(file[frame + 5 : frame + 7], "big"),
+        height=int.from_bytes(file[frame + 3 : frame + 5], "big"),
+        scans=scans,
+        kept_bytes=kept_bytes,
+        is_one_scan=is_one_scan,
+        orientation=orientation or UPRIGHT,
+        is_cut=is_cut,
+    )
+
+
+def _count_scans(jpeg: bytes, frame: int) -> tuple[int, int]:
+    """Return the most scans of a JPEG, and the memory for each pixel between them."""
+    components = int.from_bytes(jpeg[frame + 7 : frame + 8], "big")
+    scans = min(max(1, jpeg.count(b"\xff\xda", frame)), MAX_SCANS)
+    return scans, COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
@@ -200,15 +214,27 @@ def _read_png(file: bytes) -> Header | None:
         size, kind = int.from_bytes(file[at : at + 4], "big"), file[at + 4 : at + 8]
         frames = int.from_bytes(file[at + 8 : at + 12], "big") if kind == b"acTL" else 1
         if kind == b"IDAT" or frames > 1:
-            return Header(
-                width, height, is_animated=frames > 1, speed=PNG_SPEED, exif_at=exif or at
-            )
+            orientation = orientation_of(_exif_of_png(file, exif or at))
+            is_animated = frames > 1
+            return Header(width, height, is_animated, speed=PNG_SPEED, orientation=orientation)
         if kind == b"eXIf" and not exif:
             exif = at
         at += size + 12
         if at >= len(file):
             return None
     return None
+
+
+def _exif_of_png(png: bytes, at: int) -> bytes:
+    """Return the EXIF data in the chunks from a position on, which may follow the pixels."""
+    for _ in range(MAX_PARTS):
+        size, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
+        if kind == b"eXIf":
+            return png[at + 8 : at + 8 + size]
+        at += size + 12
+        if at >= len(png):
+            break
+    return b""
 
 
 def _read_webp(file: bytes) -> Header | None:
@@ -218,9 +244,8 @@ def _read_webp(file: bytes) -> Header | None:
         both = low | high << 32  # sides of three bytes, stored minus one
         width, height = (both & 0xFFFFFF) + 1, (both >> 24) + 1
         is_animated = bool(flags & ANIMATION)
-        return Header(
-            width, height, is_animated=is_animated, speed=WEBP_SPEED, exif_at=_exif_of_webp(file)
-        )
+        orientation = orientation_of(_exif_of_webp(file))
+        return Header(width, height, is_animated, speed=WEBP_SPEED, orientation=orientation)
     if kind == b"VP8L":
         (bits,) = _unpack("<I", file, 21)
         return Header((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, speed=WEBP_SPEED)
@@ -230,17 +255,18 @@ def _read_webp(file: bytes) -> Header | None:
     return None
 
 
-def _exif_of_webp(file: bytes) -> int:
-    """Return the position of the chunk with EXIF data, which follows the pixels; 0 for none."""
+def _exif_of_webp(file: bytes) -> bytes:
+    """Return the EXIF data, whose chunk follows the pixels; empty when there is none."""
     at = RIFF_HEAD
     for _ in range(MAX_PARTS):
         kind, size = file[at : at + 4], int.from_bytes(file[at + 4 : at + 8], "little")
         if kind == b"EXIF":
-            return at
+            exif = file[at + 8 : at + 8 + size]
+            return exif.removeprefix(EXIF_NAME)  # some programs write the name
         at += 8 + size + size % 2
         if at >= len(file):
             break
-    return 0
+    return b""
 
 
 def _read_bmp(file: bytes) -> Header | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from orchestrator.arrays import Array, namespace
 from orchestrator.reading.crops import READER_SIZE_WH, normalize_crops, resize_crop, unfold
-from orchestrator.reading.sampling import enlarge, sample
+from orchestrator.reading.sampling import sample
 
 FINEST = 4
 """Largest number of samples of a cut per pixel of the reader's crop, in each direction."""
@@ -91,13 +91,13 @@ def cut_frame(picture: Array, frame: Array, lines: int = 1) -> Array:
     Returns:
         float32 [1, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
     """
-    size_wh = _size_of(frame)
     wide, high = READER_SIZE_WH[0] // lines, READER_SIZE_WH[1] * lines
-    if size_wh[0] <= wide and size_wh[1] <= high:
+    width, height = sizes_of(frame[None])[0].tolist()
+    if width <= wide and height <= high:
         # To sample a small plate at its own size, and then to enlarge it, would blur it.
-        upright = enlarge(*_map_region(picture, frame, room_px=2), (high, wide))
+        upright = sample(*map_region(picture, frame, room_px=2), (high, wide), "bicubic")
     else:
-        upright = _cut_upright(picture, frame, size_wh)
+        upright = cut_upright(picture, frame)
     return to_input(upright if lines == 1 else unfold(upright))
 
 
@@ -125,57 +125,33 @@ def unfold_at(upright: Array, share: float) -> Array:
 
 def cut_upright(picture: Array, frame: Array) -> Array:
     """Sample the pixels in a frame [2, 3] at about their own resolution: uint8 [h, w, 3]."""
-    return _cut_upright(picture, frame, _size_of(frame))
-
-
-def _cut_upright(picture: Array, frame: Array, size_wh: tuple[float, float]) -> Array:
     wide, high = (
         min(max(math.ceil(size), 1), FINEST * most)
-        for size, most in zip(size_wh, READER_SIZE_WH, strict=True)
+        for size, most in zip(sizes_of(frame[None])[0].tolist(), READER_SIZE_WH, strict=True)
     )
     return sample_frame(picture, frame, (high, wide))
 
 
 def sample_frame(picture: Array, frame: Array, size_hw: tuple[int, int]) -> Array:
     """Sample the pixels in a frame [2, 3] at any resolution: uint8 [h, w, 3]."""
-    return sample(*_map_region(picture, frame), size_hw)
+    return sample(*map_region(picture, frame), size_hw)
 
 
-def _size_of(frame: Array) -> tuple[float, float]:
-    """Return the width and the height of a frame [2, 3] in pixels."""
-    width, height = sizes_of(frame[None])[0].tolist()
-    return width, height
-
-
-def _map_region(picture: Array, frame: Array, room_px: int = 1) -> tuple[Array, Array]:
-    """Return the part of a picture around a frame [2, 3], and the map to it from the crop."""
-    (x0, y0, x1, y1), region = region_around(picture, frame, room_px)
-    scale = np.array([[2 / (x1 - x0)], [2 / (y1 - y0)]], np.float32)
-    theta = frame * scale
-    theta[:, 2] -= np.array([x0, y0], np.float32) * scale[:, 0] + 1
-    return region, theta
-
-
-def region_around(
-    picture: Array, frame: Array, room_px: int = 1
-) -> tuple[tuple[int, int, int, int], Array]:
-    """Return the part of a picture around a frame, at least one pixel, and its box.
+def map_region(picture: Array, frame: Array, room_px: int = 1) -> tuple[Array, Array]:
+    """Return the part of a picture around a frame [2, 3], and the map to it from the crop.
 
     Args:
         picture: uint8 [H, W, 3].
         frame: float32 [2, 3].
-        room_px: Pixels around the frame's bounds.
+        room_px: Pixels around the frame's bounds; the part has at least one pixel.
     """
     height, width = picture.shape[:2]
-    columns = corners_of(frame[None])[0].T.tolist()
-    low, high = (
-        [math.floor(min(column)) for column in columns],
-        [math.ceil(max(column)) for column in columns],
-    )
-    x0, y0 = (
-        int(min(max(low[0] - room_px, 0), width - 1)),
-        int(min(max(low[1] - room_px, 0), height - 1)),
-    )
-    x1 = int(max(min(high[0] + room_px, width), x0 + 1))
-    y1 = int(max(min(high[1] + room_px, height), y0 + 1))
-    return (x0, y0, x1, y1), picture[y0:y1, x0:x1]
+    xs, ys = corners_of(frame[None])[0].T.tolist()
+    x0 = min(max(math.floor(min(xs)) - room_px, 0), width - 1)
+    y0 = min(max(math.floor(min(ys)) - room_px, 0), height - 1)
+    x1 = max(min(math.ceil(max(xs)) + room_px, width), x0 + 1)
+    y1 = max(min(math.ceil(max(ys)) + room_px, height), y0 + 1)
+    scale = np.array([[2 / (x1 - x0)], [2 / (y1 - y0)]], np.float32)
+    theta = frame * scale
+    theta[:, 2] -= np.array([x0, y0], np.float32) * scale[:, 0] + 1
+    return picture[y0:y1, x0:x1], theta

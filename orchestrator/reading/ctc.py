@@ -128,9 +128,9 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         grammar's regions and rare formats are part of it.
     """
     likeliest = np.argsort(-lattices[:, :, :-1], axis=2)[:, :, :CLASSES_TRIED].tolist()
-    found = []
+    found, every_layout = [], (1 << len(grammar.layouts)) - 1
     for steps in zip(lattices.tolist(), likeliest, strict=True):
-        beams: list[Beam] = [(1.0, "", -1, grammar.start, 1.0, 0.0)]
+        beams: list[Beam] = [(1.0, "", -1, every_layout, 1.0, 0.0)]
         for probs, classes in zip(*steps, strict=True):
             beams = _extend(beams, probs, classes, grammar)[:width]
         texts = [

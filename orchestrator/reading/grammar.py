@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from orchestrator.formats.plate_formats import MAX_LENGTH, Formats, flatten, places_of_code
 
@@ -31,11 +31,6 @@ class Grammar:
     complete: tuple[int, ...]
     codes: frozenset[str] = frozenset()
     unknown_factor: float = 1.0
-
-    @cached_property
-    def start(self) -> int:
-        """All layouts."""
-        return (1 << len(self.layouts)) - 1
 
     @staticmethod
     @lru_cache(maxsize=8)

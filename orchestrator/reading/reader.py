@@ -12,10 +12,10 @@ from orchestrator.contract import CROPS, INPUT, MAX_BATCH, OUTPUT, READER, RECTI
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
-from orchestrator.reading.affine_crops import sizes_of
+from orchestrator.plates import CANDIDATES
+from orchestrator.reading.affine_crops import sizes_of, tilts_of
 from orchestrator.reading.ctc import Reading, decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.readings import join_readings
 from orchestrator.settings import Settings
 
 MAX_THETA = 1000.0
@@ -28,6 +28,8 @@ SURE_FROM = 0.9
 """Readings with a lower score are improved."""
 UNREADABLE_BELOW = 0.001
 """Readings with a lower score are hardly improved: they are no plate, or stay unreadable."""
+TILTED_DEG = 8.0
+"""Plates with a greater tilt are cut again along their edges."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,14 @@ class PlateReadings:
         return replace(self.with_surer(plates, others), readings=tuple(readings))
 
 
+def may_gain(read: PlateReadings, reader: Reader) -> bool:
+    """Tell whether any plate may gain from an improvement: it is unsure, tilted or square."""
+    is_unsure = any(reading.score < SURE_FROM for reading in read.readings)
+    if is_unsure or (tilts_of(read.frames) > TILTED_DEG).any():
+        return True
+    return reader.reads and bool(reader.formats.layouts(2)) and bool(list_square(read.frames))
+
+
 def list_unsure(read: PlateReadings) -> list[int]:
     """Return the indices of plates that can be read, but not with a high score."""
     return [
@@ -192,3 +202,22 @@ def list_square(frames: Array) -> list[int]:
     widths, heights = sizes_of(frames).T
     square: list[int] = np.flatnonzero(widths < WIDEST_SQUARE * heights).tolist()
     return square
+
+
+def join_readings(first: Reading, second: Reading) -> Reading:
+    """Join two readings of one plate, which was cut along two boxes.
+
+    The surer one counts if both name the same text. It also counts on plates of two lines, where
+    the other has often lost a part of a line. In all other cases one of them is wrong, and nobody
+    knows which: each text gets the mean of its two probabilities.
+    """
+    surer, other = sorted((first, second), key=lambda reading: -reading.score)
+    in_one_line = surer.lines == other.lines == 1
+    texts = {one.candidates[0][0] for one in (surer, other) if one.candidates}
+    if not in_one_line or len(texts) < 2:
+        return surer
+    means: dict[str, float] = {}
+    for text, probability in surer.candidates + other.candidates:
+        means[text] = means.get(text, 0.0) + probability / 2
+    best = sorted(means.items(), key=lambda candidate: -candidate[1])[:CANDIDATES]
+    return replace(surer, candidates=tuple(best))

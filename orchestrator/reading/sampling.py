@@ -1,7 +1,4 @@
-"""Samples the pixels of a picture along an affine map: by OpenCV on a CPU, by PyTorch on a GPU.
-
-`sample` is bilinear. `enlarge` is bicubic, for plates of few pixels.
-"""
+"""Samples the pixels of a picture along an affine map: by OpenCV on a CPU, by PyTorch on a GPU."""
 
 from __future__ import annotations
 
@@ -12,9 +9,11 @@ from orchestrator.arrays import Array
 
 MAX_WARPED_PX = 16_384
 """Largest side of a picture that OpenCV samples along a map; it takes less than 32,768."""
+FLAGS = {"bilinear": cv2.INTER_LINEAR, "bicubic": cv2.INTER_CUBIC}
+"""OpenCV's names of PyTorch's modes."""
 
 
-def sample(picture: Array, theta: Array, size_hw: tuple[int, int]) -> Array:
+def sample(picture: Array, theta: Array, size_hw: tuple[int, int], mode: str = "bilinear") -> Array:
     """Sample a picture; outside it, its outermost pixels are repeated.
 
     OpenCV rounds places to 1/32 of a pixel. PyTorch does not, so its values differ a little.
@@ -24,28 +23,15 @@ def sample(picture: Array, theta: Array, size_hw: tuple[int, int]) -> Array:
         theta: float32 [2, 3], from the sampled picture to the given one; both reach from -1 to 1,
             from edge to edge, x first.
         size_hw: Height and width of the sampled picture.
+        mode: "bilinear"; or "bicubic", which stays sharper between few pixels.
 
     Returns:
         uint8 [height, width, 3].
-    """
-    if isinstance(picture, np.ndarray):
-        return _sample_by_opencv(picture, theta, size_hw, cv2.INTER_LINEAR)
-    return _sample_by_pytorch(picture, theta, size_hw, "bilinear")
-
-
-def enlarge(picture: Array, theta: Array, size_hw: tuple[int, int]) -> Array:
-    """Sample a picture like `sample`, but bicubic: between its pixels it stays sharper.
 
     Source: Keys 1981, "Cubic Convolution Interpolation for Digital Image Processing".
     """
-    if isinstance(picture, np.ndarray):
-        return _sample_by_opencv(picture, theta, size_hw, cv2.INTER_CUBIC)
-    return _sample_by_pytorch(picture, theta, size_hw, "bicubic")
-
-
-def _sample_by_opencv(
-    picture: Array, theta: Array, size_hw: tuple[int, int], interpolation: int
-) -> Array:
+    if not isinstance(picture, np.ndarray):
+        return _sample_by_pytorch(picture, theta, size_hw, mode)
     if max(picture.shape[:2]) > MAX_WARPED_PX:
         height, width = (min(side, MAX_WARPED_PX) for side in picture.shape[:2])
         picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
@@ -56,7 +42,7 @@ def _sample_by_opencv(
         picture,
         to_pixels @ np.vstack((theta, (0, 0, 1))) @ to_places,
         (wide, high),
-        flags=interpolation | cv2.WARP_INVERSE_MAP,
+        flags=FLAGS[mode] | cv2.WARP_INVERSE_MAP,
         borderMode=cv2.BORDER_REPLICATE,
     )
     return sampled

@@ -20,14 +20,12 @@ from orchestrator.reading.affine_crops import (
 )
 from orchestrator.reading.improvement import Cut, Improvement
 from orchestrator.reading.reader import (
+    TILTED_DEG,
     PlateReadings,
     Reader,
     list_square,
     list_unsure,
 )
-
-TILTED_DEG = 8.0
-"""Plates with a greater tilt are cut again along their edges."""
 
 
 def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:

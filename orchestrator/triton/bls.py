@@ -9,11 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from orchestrator.arrays import Array
+from orchestrator.arrays import Array, Infer, Tensors
 from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
 from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
 from orchestrator.triton.memory_faults import is_out_of_memory
 from orchestrator.triton.placement import CALLER
@@ -102,8 +101,7 @@ def infer_for(
             raise Cancelled(CANCELLED)
         is_first = False
         is_numpy = all(isinstance(tensor, np.ndarray) for tensor in tensors.values())
-        called = Callee(tuple(models[model].outputs)) if is_numpy else models[model]
-        child = _child(request, model, called, tensors)
+        child = _child(request, model, models[model], tensors, is_on_cpu=is_numpy)
         with heartbeat.wait():
             answer = child.exec()
         answered = _outputs_of(model, answer, request.request_id())
@@ -150,9 +148,11 @@ def _child(
     model: CalledModel,
     tensors: Tensors,
     parameters: Parameters | None = None,
+    *,
+    is_on_cpu: bool = False,
 ) -> Any:
     memory: dict[str, Any] = {}
-    if model.answers_on_cpu:  # without this the outputs stay where the model leaves them
+    if is_on_cpu or model.answers_on_cpu:  # else the outputs stay where the model leaves them
         cpu = pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)
         memory = {"preferred_memory": cpu}
     return pb_utils.InferenceRequest(

@@ -1,4 +1,4 @@
-"""The plate formats and the canary that lie beside a model's code."""
+"""The plate formats that lie beside a model's code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.formats.plate_formats import Formats, read_formats
-from orchestrator.host.canary import CanaryPicture, read_canary
 
 
 def formats_beside(args: Mapping[str, str]) -> Formats:
@@ -20,11 +19,6 @@ def formats_beside(args: Mapping[str, str]) -> Formats:
         SettingsError: The file is missing, so the country of the reader's texts is unknown.
     """
     return read_formats(folder_of(args) / FORMATS_FILE)
-
-
-def canary_beside(args: Mapping[str, str]) -> CanaryPicture:
-    """Return the canary that lies beside a model's code; a grey picture if there is none."""
-    return read_canary(folder_of(args))
 
 
 def folder_of(args: Mapping[str, str]) -> Path:

@@ -37,11 +37,6 @@ def fail(request: Any, reason: Exception) -> Any:
     """
     error = explain(reason)
     log_failure(request.request_id(), error)
-    return failed(error)
-
-
-def failed(error: PlateError) -> Any:
-    """Return the response that tells one client the error."""
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), _code_of(error)))
 
 

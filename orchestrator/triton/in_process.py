@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from orchestrator.arrays import Infer, Tensors
 from orchestrator.contract import INPUT
 from orchestrator.errors import Cancelled
 from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.networks.own_files import OwnFile, read_list
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.runs import Networks, Run, run_openvino, run_torchscript
-from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton.batching import describe_failure
 from orchestrator.triton.bls import CANCELLED, error_of, infer_for
 from orchestrator.triton.busy_workers import BusyWorkers

@@ -14,10 +14,10 @@ import triton_python_backend_utils as pb_utils
 from orchestrator import contract
 from orchestrator.arrays import Array
 from orchestrator.host.heartbeat import Heartbeat
+from orchestrator.pipeline import with_text
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.readings import with_text
 from orchestrator.settings import READER_PARAMETERS, Settings
 from orchestrator.triton.country import formats_beside
 from orchestrator.triton.crop_preparation import prepare_crop

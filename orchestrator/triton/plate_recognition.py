@@ -12,13 +12,14 @@ import triton_python_backend_utils as pb_utils
 from orchestrator import contract
 from orchestrator.arrays import Array
 from orchestrator.errors import PictureError
+from orchestrator.host.canary import read_canary
 from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
-from orchestrator.triton.country import canary_beside, formats_beside
+from orchestrator.triton.country import folder_of, formats_beside
 from orchestrator.triton.devices import choose_device
 from orchestrator.triton.failures import fail
 from orchestrator.triton.in_process import choose_infer
@@ -42,7 +43,8 @@ class TritonPythonModel:
         cv2.setNumThreads(1)  # the networks use the cores
         self.device = choose_device(args)
         with self.device.inference():
-            warm_up(self.settings, self.formats, canary_beside(args).file, self.device.decode)
+            canary = read_canary(folder_of(args))  # a grey picture if there is none
+            warm_up(self.settings, self.formats, canary.file, self.device.decode)
         self.infer_for = choose_infer(args)
         self.metrics = Metrics(pb_utils.MetricFamily)
         self.heartbeat = Heartbeat.of_model(config)
@@ -57,7 +59,7 @@ class TritonPythonModel:
     def _answer(self, request: Any) -> Any:
         names = request.requested_output_names()
         is_counted = request.request_id() != contract.PROBE
-        watch = Stopwatch()
+        watch = Stopwatch(self.infer_for(request, heartbeat=self.heartbeat))
         try:
             of_plates = [name for name in names if name in contract.OUTPUTS]
             plates = self._recognize(request, of_plates, watch)
@@ -72,8 +74,7 @@ class TritonPythonModel:
                 self.metrics.note_failure(error, watch)
             return fail(request, error)
         if contract.STAGE_SECONDS in names:
-            watch.finish()
-            arrays[contract.STAGE_SECONDS] = watch.to_array()
+            arrays[contract.STAGE_SECONDS] = watch.finish()
         answer = pb_utils.InferenceResponse(
             [pb_utils.Tensor(name, array) for name, array in arrays.items()]
         )
@@ -91,10 +92,9 @@ class TritonPythonModel:
         watch.lap(UNPACKING)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
-        infer = watch.time(self.infer_for(request, heartbeat=self.heartbeat))
         if is_crop:
-            return read_crop(picture, infer, settings, formats=self.formats)
-        return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
+            return read_crop(picture, watch, settings, formats=self.formats)
+        return recognize(picture, watch, settings, formats=self.formats, outputs=outputs)
 
     def _picture_of(self, request: Any, sent: Mapping[str, Any], settings: Settings) -> Array:
         """Return the request's picture, from any of the inputs that can carry it."""

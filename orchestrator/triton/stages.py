@@ -12,8 +12,8 @@ import time
 import numpy as np
 import numpy.typing as npt
 
+from orchestrator.arrays import Infer, Tensors
 from orchestrator.contract import CROPS, DETECTOR, LETTERBOX, READER, STAGES, TEXTS, UNPACKING
-from orchestrator.pipeline import Infer, Tensors
 
 __all__ = ["STAGES", "UNPACKING", "Stopwatch"]
 
@@ -21,12 +21,16 @@ __all__ = ["STAGES", "UNPACKING", "Stopwatch"]
 class Stopwatch:
     """Divides the time since its creation into stages. It is the `Infer` that it measures.
 
+    Args:
+        infer: Runs a network. Each network is a stage, and so is the time between two of them.
+
     Attributes:
         seconds: Seconds by stage, up to the current point of the request.
         total_s: Seconds from the start to the last lap.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, infer: Infer) -> None:
+        self._infer = infer
         self.seconds: dict[str, float] = {}
         self.total_s = 0.0
         self._began = time.perf_counter()
@@ -37,21 +41,13 @@ class Stopwatch:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + so_far - self.total_s
         self.total_s = so_far
 
-    def time(self, infer: Infer) -> Infer:
-        """Return an `Infer` that measures each network, and the stages around it."""
-        self._infer = infer
-        return self
-
     def __call__(self, model: str, tensors: Tensors) -> Tensors:
         self.lap(LETTERBOX if model == DETECTOR else CROPS)
         answer = self._infer(model, tensors)
         self.lap(model)
         return answer
 
-    def finish(self) -> None:
-        """Add the time since the last stage that ended."""
+    def finish(self) -> npt.NDArray[np.float32]:
+        """Add the time since the last stage that ended; return all as `stage_seconds`: [7]."""
         self.lap(TEXTS if READER in self.seconds else CROPS)
-
-    def to_array(self) -> npt.NDArray[np.float32]:
-        """Return the seconds of all stages as the output `stage_seconds`: float32 [7]."""
         return np.array([self.seconds.get(stage, 0.0) for stage in STAGES], np.float32)

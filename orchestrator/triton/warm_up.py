@@ -11,12 +11,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.arrays import Array, floats_like
+from orchestrator.arrays import Array, Tensors, floats_like
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
 from orchestrator.formats.plate_formats import Formats, flatten
 from orchestrator.imaging.decoding import unpack_bgr
 from orchestrator.imaging.headers import Header, check_file
-from orchestrator.pipeline import Tensors, recognize
+from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 

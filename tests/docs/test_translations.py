@@ -25,7 +25,7 @@ EACH = pytest.mark.parametrize(("english", "russian"), PAIRS)
 
 
 def headings_of(page: Path) -> list[tuple[str, str]]:
-    """Return the levels and texts of a page's headings; lines of code are none."""
+    """Return the levels and texts of a page's headings, without comments in code."""
     text = page.read_text(encoding="utf-8")
     for block in blocks_of(page):
         text = text.replace(block.text, "")

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.formats.plate_formats import Formats, PlateFormat, Region, russian
-from orchestrator.formats.regions import known_region, region_in
+from orchestrator.formats.regions import known_region, region_with
 from orchestrator.plates import PlateRegion
 
 
@@ -39,6 +39,6 @@ def test_where_nothing_is_known_there_is_no_region(text: str, format_name: str) 
 
 def test_a_country_of_ones_own_tells_its_regions() -> None:
     mine = Formats("01A", (PlateFormat("mine", ("LRD",)),), (Region("here", ("1",)),))
-    assert region_in(mine, "A10", "mine") == PlateRegion("1", "here")
-    assert region_in(mine, "A01", "mine") is None
-    assert region_in(russian(), "A001AA77", "ru_car") == PlateRegion("77", "Moscow")
+    assert region_with(mine, mine.code_of("A10")) == PlateRegion("1", "here")
+    assert region_with(mine, mine.code_of("A01")) is None
+    assert region_with(russian(), "77") == PlateRegion("77", "Moscow")

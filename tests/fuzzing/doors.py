@@ -20,7 +20,6 @@ from orchestrator.errors import PictureError, RequestError
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
-from orchestrator.imaging.orientation import upright_wh
 from orchestrator.reading.crops import crop_plates
 from orchestrator.serving.gateway.errors import GatewayError
 from orchestrator.serving.gateway.grpc.server import SERVICE, Servicer
@@ -135,7 +134,7 @@ def open_picture(file: bytes) -> str:
     except PictureError as error:
         return check_refusal(str(error))
     height, width = picture.shape[:2]
-    if picture.dtype != torch.uint8 or (width, height) != upright_wh(file, header):
+    if picture.dtype != torch.uint8 or (width, height) != header.upright_wh:
         raise Fault(f"picture: wanted uint8 of {header}, got {picture.dtype} {picture.shape}")
     box = letterbox(picture, 64)
     whole = torch.tensor([[0.0, 0, width, height]])

@@ -64,7 +64,7 @@ def bodies() -> dict[str, bytes]:
 
 
 def forms() -> Requests:
-    """Return them by their names."""
+    """Return the hostile multipart forms, each under its name."""
     whole = form(part(JPEG))
     cases = {f"form, type: {name}": Sent("rest", said, whole) for name, said in TYPES.items()}
     for name, body in bodies().items():

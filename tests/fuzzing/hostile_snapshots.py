@@ -44,7 +44,7 @@ FORMS = {
 
 
 def snapshots() -> Requests:
-    """Return them by their names."""
+    """Return the hostile snapshots, each under its name."""
     cases = {
         f"snapshot JSON: {name}": Sent("snapshot", JSON, body) for name, body in BODIES.items()
     }

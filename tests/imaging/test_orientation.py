@@ -9,7 +9,7 @@ from PIL import Image, ImageOps
 
 from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.imaging.headers import check_file
-from orchestrator.imaging.orientation import orientation_of, upright_wh
+from orchestrator.imaging.orientation import orientation_of
 
 XMP = b"http://ns.adobe.com/xap/1.0/\0and so on"
 
@@ -49,7 +49,7 @@ def test_pictures_of_all_formats_are_turned_upright(encoding: str, orientation: 
     file = encoded(encoding, exif.tobytes())
     upright = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(file))).convert("RGB"))
     np.testing.assert_allclose(decode_bgr(file).astype(int), upright[:, :, ::-1], atol=12)
-    assert (*upright_wh(file, check_file(file, 600))[::-1], 3) == upright.shape
+    assert (*check_file(file, 600).upright_wh[::-1], 3) == upright.shape
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_pictures_of_all_formats_are_turned_upright(encoding: str, orientation: 
     ],
 )
 def test_the_size_is_that_of_the_picture_as_decoded(file: bytes, wh: tuple[int, int]) -> None:
-    assert upright_wh(file, check_file(file, 600)) == wh
+    assert check_file(file, 600).upright_wh == wh
     assert decode_bgr(file).shape == (*wh[::-1], 3)
 
 

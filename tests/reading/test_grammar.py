@@ -19,7 +19,7 @@ MINE = Formats(
 
 def layouts_of(text: str, grammar: Grammar) -> int:
     """As the beam search finds them: the layouts that the text has."""
-    layouts = grammar.start
+    layouts = (1 << len(grammar.layouts)) - 1
     for at, char in enumerate(text):
         layouts &= grammar.after[at][grammar.alphabet.index(char)]
     return layouts & grammar.complete[len(text)]

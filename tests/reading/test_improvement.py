@@ -21,10 +21,10 @@ from orchestrator.reading.affine_crops import (
 )
 from orchestrator.reading.closer_look import closer_look
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.reader import PlateReadings, Reader
+from orchestrator.reading.reader import PlateReadings, Reader, may_gain
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.skew import RATIOS
-from orchestrator.reading.third_pass import TWO_LINE_MARGINS_XY, UPPER_LINE
+from orchestrator.reading.third_pass import THIRD_PASS, TWO_LINE_MARGINS_XY, UPPER_LINE
 from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
 from workshop.evaluation.recognizers import read_plates
@@ -290,3 +290,27 @@ def test_the_surest_of_the_unsure_plates_get_a_closer_look() -> None:
     chosen = choose(PlateReadings(BOX, UPRIGHT, np.empty(0), readings), reader)
     assert [*chosen] == [3, *range(4, 2 + MAX_NEARBY), 0]
     assert choose(PlateReadings(BOX, UPRIGHT, np.empty(0)), reader) == {}
+
+
+HIGH = np.array([[[50.0, 0, 150], [0, 40, 140]]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("frames", "score", "formats", "gains"),
+    [
+        pytest.param(UPRIGHT, 0.95, russian(), False, id="sure"),
+        pytest.param(HIGH, 0.95, FLAT, False, id="high, where plates have one line"),
+        pytest.param(UPRIGHT, 0.89, russian(), True, id="unsure"),
+        pytest.param(UPRIGHT, 0.0, russian(), True, id="nothing read"),
+        pytest.param(ASLANT, 0.95, russian(), True, id="aslant"),
+        pytest.param(HIGH, 0.95, russian(), True, id="high, where plates may have two lines"),
+    ],
+)
+def test_no_improvement_chooses_a_plate_that_may_not_gain(
+    frames: np.ndarray, score: float, formats: Formats, gains: bool
+) -> None:
+    reader = reader_of(ScriptedInfer(rows()), formats)
+    read = PlateReadings(BOX, frames, np.empty(0), (Reading("", (), (("A001AA77", score),)),))
+    improvements = (SECOND_PASS, THIRD_PASS, closer_look(lambda *_: ([], []), Settings()))
+    chosen = [improvement.choose(read, reader) for improvement in improvements]
+    assert may_gain(read, reader) == gains == any(chosen)

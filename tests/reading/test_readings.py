@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from orchestrator.formats.plate_formats import russian
+from orchestrator.pipeline import with_text
 from orchestrator.plates import Plate
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.reader import Reader
-from orchestrator.reading.readings import join_readings, with_text
+from orchestrator.reading.reader import Reader, join_readings
 from tests.scripted_networks import ScriptedInfer, logits_of, rows
 
 READING = Reading("A001AA7", (0.5,) * 7, (("A001AA77", 0.625), ("A001AA71", 0.25)))

@@ -6,7 +6,7 @@ import torch
 
 from orchestrator.reading.affine_crops import compose, cut_frame, frames_of
 from orchestrator.reading.deblurring import Motion, deconvolve, find_motions
-from orchestrator.reading.sampling import enlarge, sample
+from orchestrator.reading.sampling import sample
 
 UPRIGHT = np.eye(2, 3, dtype=np.float32)
 
@@ -20,8 +20,9 @@ def blur(picture: np.ndarray, length: int) -> np.ndarray:
     return np.mean(moved, axis=0).astype(np.uint8)
 
 
-def test_a_picture_sampled_at_its_own_pixels_is_unchanged() -> None:
-    assert np.array_equal(sample(draw(9, 13), UPRIGHT, (9, 13)), draw(9, 13))
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_a_picture_sampled_at_its_own_pixels_is_unchanged(mode) -> None:
+    assert np.array_equal(sample(draw(9, 13), UPRIGHT, (9, 13), mode), draw(9, 13))
 
 
 def test_outside_the_picture_its_edge_is_repeated() -> None:
@@ -29,14 +30,14 @@ def test_outside_the_picture_its_edge_is_repeated() -> None:
     assert np.array_equal(sample(draw(5, 8), shifted, (5, 8))[:, 0], draw(5, 8)[:, -1])
 
 
-@pytest.mark.parametrize("cut", [sample, enlarge])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize("picture_hw", [(1, 1), (2, 3), (40, 130)])
 @pytest.mark.parametrize("size_hw", [(24, 94), (61, 203)])
-def test_a_picture_is_sampled_nearly_as_pytorch_does(cut, picture_hw, size_hw) -> None:
+def test_a_picture_is_sampled_nearly_as_pytorch_does(mode, picture_hw, size_hw) -> None:
     picture = blur(draw(*picture_hw), 3)
     tilted = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
-    wanted = cut(torch.from_numpy(picture), tilted, size_hw).numpy()
-    apart = np.abs(cut(picture, tilted, size_hw).astype(int) - wanted)
+    wanted = sample(torch.from_numpy(picture), tilted, size_hw, mode).numpy()
+    apart = np.abs(sample(picture, tilted, size_hw, mode).astype(int) - wanted)
     assert apart.mean() < 0.5
     assert apart.max() <= 4
 
@@ -48,15 +49,11 @@ def test_a_picture_that_is_too_long_for_opencv_is_sampled_all_the_same() -> None
     assert np.abs(sample(picture, UPRIGHT, (3, 94))[1, :, 0] - wanted).max() < 2
 
 
-def test_a_picture_enlarged_to_its_own_size_is_unchanged() -> None:
-    assert np.array_equal(enlarge(draw(9, 13), UPRIGHT, (9, 13)), draw(9, 13))
-
-
-def test_an_edge_between_pixels_overshoots_when_enlarged() -> None:
+def test_an_edge_between_pixels_overshoots_in_bicubic_sampling() -> None:
     # Keys' kernel at half a pixel: weights of -3/32, 19/32, 19/32 and -3/32.
     row = np.repeat(np.array([40, 40, 40, 200, 200, 200], np.uint8)[None, :, None], 3, axis=2)
     half = UPRIGHT + np.array([[0, 0, 1 / 6], [0, 0, 0]], np.float32)
-    assert enlarge(row, half, (1, 6))[0, :, 0].tolist() == [40, 25, 120, 215, 200, 200]
+    assert sample(row, half, (1, 6), "bicubic")[0, :, 0].tolist() == [40, 25, 120, 215, 200, 200]
 
 
 @pytest.mark.parametrize("lines", [1, 2])

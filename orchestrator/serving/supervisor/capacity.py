@@ -25,6 +25,7 @@ class Capacity:
         on_gpu: The networks run on a GPU, and the detector as CUDA graphs.
         pictures_on_gpu: Pictures lie on it, too, and are decoded, scaled and cut there.
         is_one_model: `plate_recognition` runs the networks in its own workers.
+        gateway_queues: Every call comes through the gateway, which limits how many wait at Triton.
     """
 
     threads: int
@@ -33,6 +34,7 @@ class Capacity:
     on_gpu: bool = False
     pictures_on_gpu: bool = False
     is_one_model: bool = False
+    gateway_queues: bool = False
 
 
 def fitting(

@@ -118,8 +118,9 @@ def find_libpython() -> Path:
 def lay_out_backends(installation: Installation, folder: Path) -> Path:
     """Return a folder with our backends, the server's Python backend and its other backends.
 
-    Ours takes the place of a PyTorch backend of the server. The server's has another PyTorch than
-    the one that made the models, cannot be watched, and calls an error of the request its own.
+    Ours takes the place of a PyTorch backend of the server. The server's backend
+    holds another PyTorch than the one that made the models, cannot be watched, and reports a wrong
+    request as an error of the server.
 
     Triton refuses a link to a library outside its backend's folder, but follows a link to the whole
     folder. So the folder is linked if it contains the worker's program. Otherwise it is copied,

@@ -127,19 +127,16 @@ class ServerOptions(CapacityOptions):
 
     def capacity(self) -> Capacity:
         """Return the capacity of this machine's GPU, or of its cores."""
+        chosen = {
+            "threads": self.threads,
+            "instances": self.instances,
+            "pictures": self.pictures,
+        }
         if self.on_gpu() and not self.choose_engine().is_openvino:
-            return fitting_gpu(
-                threads=self.threads,
-                instances=self.instances,
-                pictures=self.pictures,
-                pictures_on_gpu=self.pictures_on_gpu,
-            )
-        return fitting(
-            threads=self.threads,
-            instances=self.instances,
-            pictures=self.pictures,
-            is_one_model=self.one_model,
-        )
+            fits = fitting_gpu(**chosen, pictures_on_gpu=self.pictures_on_gpu)
+        else:
+            fits = fitting(**chosen, is_one_model=self.one_model)
+        return replace(fits, gateway_queues=bool(self.caller_key))
 
     @property
     def is_made_here(self) -> bool:

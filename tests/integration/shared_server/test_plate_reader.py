@@ -11,8 +11,7 @@ from orchestrator.errors import RequestError
 from orchestrator.plates import Plate, PlateRegion
 from orchestrator.reading.affine_crops import frames_around, tilts_of
 from orchestrator.reading.crops import crop_boxes
-from orchestrator.reading.reader import SURE_FROM
-from orchestrator.reading.second_pass import TILTED_DEG
+from orchestrator.reading.reader import SURE_FROM, TILTED_DEG
 from tests.samples import STREET, TEXTS
 from workshop.rendering import camera
 from workshop.rendering.samples.photos import Photo, photograph_plate

@@ -66,10 +66,10 @@ def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: 
 @torch.inference_mode()
 def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> int:
     """Return the number of plates; append the times of the stages to `counted`."""
-    watch = Stopwatch()
+    watch = Stopwatch(pipeline.infer)
     picture = pipeline.decode(encoded)
     watch.lap(UNPACKING)
-    plates = recognize(picture, watch.time(pipeline.infer), pipeline.settings)
+    plates = recognize(picture, watch, pipeline.settings)
     watch.finish()
     counted.append(read_stopwatch(watch))
     return len(plates)

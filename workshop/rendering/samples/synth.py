@@ -30,7 +30,7 @@ from orchestrator.reading.affine_crops import (
 )
 from orchestrator.reading.crops import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.reading.deblurring import deconvolve, find_motions
-from orchestrator.reading.second_pass import TILTED_DEG
+from orchestrator.reading.reader import TILTED_DEG
 from workshop.rendering.camera import Quad
 from workshop.rendering.commands import Command, at_least, check_sheet
 from workshop.rendering.country import Country, country_of

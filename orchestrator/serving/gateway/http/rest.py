@@ -35,7 +35,6 @@ from orchestrator.errors import (
 )
 from orchestrator.host.validation_errors import describe_invalid
 from orchestrator.imaging.files import CUT_NOTE
-from orchestrator.imaging.orientation import upright_wh
 from orchestrator.serving.gateway.errors import (
     DeadlineExceeded,
     QuotaExceeded,
@@ -209,9 +208,7 @@ async def _answer(
             fields, request = fields_of(response), response.request
             assert request is not None
             assert request.header is not None
-            (file,) = request.inputs
-            assert isinstance(file, PictureFile)
-            width, height = upright_wh(file.content, request.header)
+            width, height = request.header.upright_wh
             fields |= {"name": picture.filename, "width": width, "height": height}
             fields |= {"note": CUT_NOTE if request.header.is_cut else ""}
             answers.append(validated(kind, **fields))

@@ -27,7 +27,7 @@ STATUS = Path("/proc/self/status")
 def prepare_slow_child() -> None:
     """Prepare a process that will become a child and must leave the cores to others.
 
-    It gets no niceness that nobody could take back later. Some kernels share the cores among
+    It is not made nicer where nobody could undo that later. Some kernels share the cores among
     sessions: there, niceness counts only within one session. The child has its own session, whose
     niceness anybody may take back.
 

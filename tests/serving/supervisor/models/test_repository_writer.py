@@ -22,6 +22,7 @@ from orchestrator.serving.supervisor.models.repository_writer import (
     configure,
     lay_out,
 )
+from orchestrator.serving.supervisor.options import ServerOptions
 from tests.samples import copy_of
 
 TINY = """alphabet = "01A"
@@ -169,10 +170,13 @@ def test_a_gpu_is_warmed_up_for_tiles_and_batches(source) -> None:
     assert max(list_warmed(fitting_gpu(pictures=64)))[0] == 8
 
 
-def test_plate_recognition_keeps_the_limit_of_its_queue_everywhere(source) -> None:
+def test_plate_recognition_has_a_limit_of_its_queue_where_no_gateway_sets_one(source) -> None:
     policy = config_of(configure(source, MODEL, Capacity(1, 1, 1))).dynamic_batching
     assert policy == config_of(configure(source, MODEL)).dynamic_batching
     assert policy.default_queue_policy.max_queue_size
+    served = config_of(configure(source, MODEL, ServerOptions(caller_key="key").capacity()))
+    assert not served.HasField("dynamic_batching")
+    assert not ServerOptions().capacity().gateway_queues
 
 
 @pytest.mark.parametrize("name", [*NETWORKS, PREPARE])
