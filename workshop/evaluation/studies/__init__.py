@@ -1,1 +1,0 @@
-"""Studies that were made once; docs name the commit that holds them."""
