@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
@@ -19,7 +21,7 @@ from plate_cameras import setting_parts as sizes
 from plate_cameras.areas import Line as Line
 from plate_cameras.areas import Zone as Zone
 from plate_cameras.camera_urls import check_url, encode_login
-from plate_cameras.message_forms import MOVE, MessageForm, check_sent, is_sent
+from plate_cameras.message_forms import FOLDER, MOVE, MessageForm, check_sent, is_sent
 from plate_cameras.setting_parts import Gate as Gate
 from plate_cameras.setting_parts import Schedule as Schedule
 from plate_cameras.setting_parts import Site as Site
@@ -60,6 +62,7 @@ class Camera:
             the system's.
         message: Places of values in the messages of a camera that sends; None for its vendor's.
         read_files: `move` or `delete`: what becomes of pictures of a folder that were read.
+        view_angle_deg: Horizontal angle of view, for the speed of vehicles; None if not known.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Camera:
     tls_ca_file: Path | None = None
     message: MessageForm | None = None
     read_files: str = MOVE
+    view_angle_deg: float | None = None
 
     def __post_init__(self) -> None:
         check_sizes(self)
@@ -94,6 +98,8 @@ class Camera:
             check_range(name, getattr(self, name), 0, 1)
         if self.retention_days is not None:
             check_range("retention_days", self.retention_days, 0, 36500)
+        if self.view_angle_deg is not None:
+            check_range("view_angle_deg", self.view_angle_deg, 1, 150)
         _check_unique("zone", [zone.name for zone in self.zones])
         _check_unique("line", [line.name for line in self.lines])
 
@@ -205,6 +211,22 @@ class Configuration:
                     message = f"{what} {one.name}: there is no camera {show(unknown[0])}"
                     raise WrongValue(message, (f"{what}s", at, "cameras"))
         self._check_lists()
+        self._check_folders()
+
+    def _check_folders(self) -> None:
+        """Reject a folder inside of another camera's, which would read its pictures, too."""
+        folders = sorted(
+            (_parts_of(camera.url), at)
+            for at, camera in enumerate(self.cameras)
+            if camera.url.startswith(FOLDER)
+        )
+        for (outer, of), (inner, at) in pairwise(folders):  # sorted, the inner one comes next
+            if inner[: len(outer)] == outer:
+                name, other = self.cameras[at].name, self.cameras[of].name
+                message = (
+                    f"camera {name}: wanted a folder of its own, got one inside that of {other}"
+                )
+                raise WrongValue(message, ("cameras", at, "url"))
 
     def _check_lists(self) -> None:
         """Reject a sink that waits for a list which no camera of its own looks up."""
@@ -234,3 +256,8 @@ def _check_unique(what: str, names: Sequence[str]) -> None:
         if name in names[:at]:
             message = f"{what} {show_name(name)}: wanted one of this name, got several"
             raise WrongValue(message, (f"{what}s", at, "name"))
+
+
+def _parts_of(url: str) -> tuple[str, ...]:
+    """Return the parts of a folder's path. The disk is not asked: it may hang."""
+    return Path(os.path.abspath(url.removeprefix(FOLDER))).parts  # noqa: PTH100

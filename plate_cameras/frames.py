@@ -20,7 +20,7 @@ class Sent:
 
     Attributes:
         digest: Digest of the message or file. One that comes again makes the same pass.
-        finish: Forgets the message or file, when its passes were handed on.
+        finish: Forgets the message or file, when its passes are stored.
         text: The camera's own reading in Latin look-alikes; empty for none.
         score: Its score, in [0, 1].
     """

@@ -27,4 +27,4 @@ def send_test(file: Path, name: str) -> None:
     if has_store(file):
         with open_camera_store(file) as store:
             store.record_test(name, requester_of("-"))
-    asyncio.run(try_sink(configuration, sinks[name]))
+    asyncio.run(try_sink(sinks[name]))

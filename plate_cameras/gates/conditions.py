@@ -11,7 +11,7 @@ from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest
-from plate_cameras.passes import Pass
+from plate_cameras.passes import OURS, Pass
 from plate_cameras.setting_parts import Gate, is_watched
 from plate_cameras.store.lists.list_lookup import ListHit, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
@@ -160,14 +160,18 @@ def is_in_place(gate: Gate, passed: Pass) -> bool:
 
 
 def is_settled(passed: Pass, threshold: float) -> bool:
-    """Tell whether a text may open a gate: two frames agree on it, and its score is high enough.
+    """Tell whether a text may open a gate: two readings agree on it, and its score is high enough.
 
-    A pass that has agreed may change its text later. Then the new text must agree, too.
+    One of them is the service's own: what a camera says is not in the picture. A pass that has
+    agreed may change its text later. Then the new text must agree, too.
     """
-    agreeing = sum(
-        best_text(observation.plate)[0] == passed.text for observation in passed.observations
-    )
-    return bool(passed.text) and passed.text_score >= threshold and agreeing >= MIN_AGREEING
+    sources = [
+        observation.source
+        for observation in passed.observations
+        if best_text(observation.plate)[0] == passed.text
+    ]
+    is_agreed = len(sources) >= MIN_AGREEING and OURS in sources
+    return bool(passed.text) and passed.text_score >= threshold and is_agreed
 
 
 def find_hit(gate: Gate, lists: Iterable[LoadedList], text: str, now_s: float) -> ListHit | None:

@@ -60,7 +60,7 @@ class Session:
             self._watcher.notice = self._gates.notice
         self._sinks = SinkRunner.of(store, self._tasks) if store else None
         self._sharing = self._make_sharing()
-        self._writer = self._make_writer()
+        self._writer = self._watcher.storing = self._make_writer()
         self._reporter = self._make_reporter()
         self._health = Health(
             [

@@ -85,11 +85,15 @@ class _ReceiptReader:
         return received
 
 
+WILL = aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True)
+
+
 class MqttReceiver:
     """Publishes events to a broker, and announces cameras, zones and lists to Home Assistant.
 
     Args:
         sink: The sink, with `url` such as `mqtt://broker:1883`, and the options user and password.
+        cameras: Its cameras. Without any, as in a test of the sink, nothing is said of their state.
         environ: The environment variables for `env:NAME`.
 
     Raises:
@@ -115,7 +119,8 @@ class MqttReceiver:
         self._user = _read_option(sink, USER, environ) or unquote(parts.username or "") or None
         password = _read_option(sink, PASSWORD, environ) or unquote(parts.password or "")
         self._password = password or None
-        self._has_discovery = sink.options.get(DISCOVERY, "yes") != "no"
+        self._has_status = bool(cameras)
+        self._has_discovery = sink.options.get(DISCOVERY, "yes") != "no" and self._has_status
         self._zones = {camera.name: {zone.name for zone in camera.zones} for camera in cameras}
         self._lists = {*sink.lists} or {name for camera in cameras for name in camera.lists}
         self._client: aiomqtt.Client | None = None
@@ -146,7 +151,7 @@ class MqttReceiver:
             return
         try:
             if self._client:
-                await self._client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
+                await self._publish_status(self._client, ONLINE)
             else:
                 await self._connect()
             self._checked_s = self._clock()
@@ -171,7 +176,9 @@ class MqttReceiver:
             username=self._user,
             password=self._password,
             tls_context=self._context,
-            will=aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True),
+            will=aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True)
+            if self._has_status
+            else None,
             timeout=TIMEOUT_S,
             keepalive=KEEPALIVE_S,
             logger=SILENT,
@@ -188,8 +195,19 @@ class MqttReceiver:
         if self._has_discovery:
             cameras = [_of_camera(name, zones) for name, zones in self._zones.items()]
             await _announce(client, [*cameras, *map(_of_list, sorted(self._lists))])
-        await client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
+        await self._publish_status(client, ONLINE)
         return client
+
+    async def _publish_status(
+        self, client: aiomqtt.Client, status: str, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        if self._has_status:
+            await client.publish(STATUS_TOPIC, status, QOS, retain=True, timeout=timeout_s)
+
+    async def _say_goodbye(self, client: aiomqtt.Client) -> None:
+        with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
+            await self._publish_status(client, OFFLINE, 1.0)
+        await _close(client)
 
     def _find_news(self, data: Mapping[str, Any]) -> list[Announcement]:
         """Return the devices with zones and lists that are new: zones are also drawn on a page."""
@@ -208,7 +226,7 @@ class MqttReceiver:
         """End the connection in the background; the next event gets a new one."""
         client, self._client = self._client, None
         if client:
-            self._leave_later(_say_goodbye(client))
+            self._leave_later(self._say_goodbye(client))
 
     def _leave_later(self, leaving: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(leaving)
@@ -218,12 +236,6 @@ class MqttReceiver:
 
 async def _enter(client: aiomqtt.Client) -> None:
     await client.__aenter__()
-
-
-async def _say_goodbye(client: aiomqtt.Client) -> None:
-    with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
-        await client.publish(STATUS_TOPIC, OFFLINE, QOS, retain=True, timeout=1)
-    await _close(client)
 
 
 async def _disconnect(client: aiomqtt.Client, entering: asyncio.Task[None]) -> None:

@@ -144,10 +144,13 @@ def _import_apprise(sink: Sink) -> Any:
     try:
         import apprise
         import apprise.attachment.memory
+
+        from plate_cameras.sinks.short_answers import limit_answers
     except ImportError as error:
         raise ExtraError(
             f"sink {sink.name}: type {sink.type} needs a package that `make cameras` installs"
         ) from error
+    limit_answers()
     return apprise
 
 

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from plate_cameras.clocks import unix_s
-from plate_cameras.configuration import Configuration, Sink
+from plate_cameras.configuration import Sink
 from plate_cameras.passes import to_rfc3339
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import BoundedReceiver
@@ -22,9 +22,7 @@ TEST = "test"
 PLATE = "A000AA77"
 
 
-async def try_sink(
-    configuration: Configuration, sink: Sink, environ: Mapping[str, str] = os.environ
-) -> None:
+async def try_sink(sink: Sink, environ: Mapping[str, str] = os.environ) -> None:
     """Send a test event to the receiver of a sink, from this machine.
 
     Raises:
@@ -32,9 +30,8 @@ async def try_sink(
         ExtraError: A package that its type needs is not installed.
         DeliveryError: The receiver has not accepted the event.
     """
-    made = await asyncio.to_thread(
-        make_receiver, sink, configuration.cameras, environ, lambda _: [_draw()]
-    )
+    # Without cameras: their announcements and their state are those of `plates watch`.
+    made = await asyncio.to_thread(make_receiver, sink, (), environ, lambda _: [_draw()])
     receiver = BoundedReceiver(made)
     try:
         error = await receiver.send(make_test(sink.name, unix_s()), lambda _: None)
@@ -64,6 +61,8 @@ def make_test(sink: str, now_s: float) -> Delivery:
         "direction": "",
         "crossings": [],
         "speed_widths_s": 0.0,
+        "speed_kmh": None,
+        "speed_error_kmh": None,
         "zones": [],
         "frames": 0,
         "best": {"time": time, "xyxy": [0.0, 0.0, 0.0, 0.0], "width": 0, "height": 0},

@@ -104,6 +104,11 @@ class PassTracker:
         """Ids of the passes that the last frame has shown, provisional ones included."""
         return self._shown
 
+    @property
+    def untold(self) -> frozenset[str]:
+        """Ids of the open passes of which no event was made yet."""
+        return frozenset(open_pass.id for open_pass in self._open if not open_pass.is_told)
+
     def configure(self, camera: Camera) -> None:
         """Use other settings from the next frame on; open passes stay open."""
         self._camera = camera

@@ -6,12 +6,15 @@ text are one vehicle if little time lies between them. The camera's own reading 
 
 from __future__ import annotations
 
+import hashlib
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 
 from orchestrator.formats.edit_distance import edit_distance
 from orchestrator.plates import Plate, Plates
+from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
 from plate_cameras.passes import CAMERA, Observation, Pass, PassEvent, Progress
 from plate_cameras.tracking.looks import Look, best_text, take_looks
@@ -21,9 +24,12 @@ from plate_cameras.tracking.pass_tracker import (
     PassTracker,
     new_pass_id,
 )
+from plate_cameras.tracking.plate_pixels import PlatePixels
 
 SAME_VEHICLE_S = 10.0
 """Pictures with the same text are of one vehicle if no more time lies between them."""
+MAX_PICTURES = 1000
+"""Pictures that are known again. A copy of one is no second look at its vehicle."""
 MAX_EDITS = 2
 """Greatest number of characters in which the camera's reading and ours of one plate differ."""
 
@@ -34,9 +40,16 @@ class SentTracker(PassTracker):
     A pass is closed when no picture has shown its vehicle for `SAME_VEHICLE_S`.
     """
 
+    def __init__(self, camera: Camera, *, pixels: PlatePixels | None = None) -> None:
+        super().__init__(camera, pixels=pixels)
+        self._digests: deque[bytes] = deque(maxlen=MAX_PICTURES)
+
     def update(self, frame: Frame, plates: Plates) -> list[PassEvent]:
         """Make or continue passes of a picture. Return what has changed."""
         events = self.advance(frame.moment_s)
+        if self._is_copy(frame):
+            self._shown = ()
+            return events
         looks = take_looks(self._camera, frame, plates, self._pixels)
         seen = [
             self._keep(self._begin(look, number))
@@ -52,6 +65,13 @@ class SentTracker(PassTracker):
         for open_pass in self._open:
             open_pass.miss(passed_s)
         return self._close_gone(moment_s)
+
+    def _is_copy(self, frame: Frame) -> bool:
+        """Tell whether a picture has come before: cameras send again, and servers copy files."""
+        digest = hashlib.sha256(frame.jpeg).digest()
+        is_copy = digest in self._digests
+        self._digests.append(digest)
+        return is_copy
 
     def _choose(self, frame: Frame, plates: Plates, looks: Sequence[Look]) -> Sequence[Look]:
         """Return the plates that a picture is about: the one that the camera has read, else all.
@@ -70,8 +90,10 @@ class SentTracker(PassTracker):
 
     def _begin(self, look: Look, number: int) -> OpenPass:
         """Return a new pass of a look. The same picture has the same ids, whenever it is read."""
-        frame, sent = look.frame, look.frame.sent
-        bits = int.from_bytes(sent.digest[:8], "big") if sent else None
+        frame, sent, bits = look.frame, look.frame.sent, None
+        if sent:  # another camera may send the same picture
+            digest = hashlib.sha256(self._camera.name.encode() + b"|" + sent.digest).digest()
+            bits = int.from_bytes(digest[:8], "big")
         open_pass = OpenPass.start(new_pass_id(frame.time_s, number, bits), look, self._camera)
         if sent and sent.text:
             box = look.observation.plate.xyxy

@@ -7,15 +7,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from orchestrator.errors import PlateError
 from orchestrator.plates import Plates
 from plate_cameras.background_tasks import describe
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
-from plate_cameras.frames import Frame, Xyxy
+from plate_cameras.frames import Frame, Sent, Xyxy
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.sources.status import SourceStatus
 from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
+from plate_cameras.watching.unfinished_pictures import Storing, UnfinishedPictures
 
 ADVANCE_EVERY_S = 1.0
 """Without frames, passes are closed after this time at the latest."""
@@ -89,6 +91,7 @@ class CameraLoop:
         receive: Takes the events of passes, in order.
         permit: Tells whether a frame may be used; None for always.
         notice: Takes which passes each answered frame has shown, before their events.
+        storing: Counts the events that are stored; None if nobody stores them.
         is_ending: True if no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
             swallow the cancellation of the task.
         failure: The exception that has ended it as text; empty while it is followed.
@@ -101,12 +104,17 @@ class CameraLoop:
     receive: Receive
     permit: Permit | None = None
     notice: Notice = lambda _: None
+    storing: Storing | None = None
     is_ending: bool = False
     failure: str = ""
     clock: Callable[[], float] = steady_s
     tap: FrameTap = field(default_factory=FrameTap)
     counts: Counts = field(default_factory=Counts)
     health: ServiceHealth = field(default_factory=ServiceHealth)
+    unfinished: UnfinishedPictures = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.unfinished = UnfinishedPictures(self.storing)
 
     async def run(self) -> None:
         """Follow the camera until its stream ends or the task is cancelled.
@@ -129,6 +137,8 @@ class CameraLoop:
         self._is_closed = True
         try:
             await self._hand_on(self.tracker.close())
+            if not self.permit:  # else the next owner of the camera needs them, if it has one
+                await self.unfinished.drain()
         finally:
             await self.stream.close()
 
@@ -146,6 +156,7 @@ class CameraLoop:
         if self._last is not None:
             moment_s, seen = self._last
             await finish(self._hand_on(self.tracker.advance(moment_s + self.clock() - seen)))
+        await finish(self.unfinished.finish(self.tracker.untold))
 
     _last: tuple[float, float] | None = None
     """Moment of the last frame, and its time by `clock`."""
@@ -169,12 +180,21 @@ class CameraLoop:
         self._last = frame.moment_s, self.clock()
         if frame.sent:
             self._last = (self._last[1], self._last[1])  # it may be late, and time goes on
-            try:
-                await self._take(frame, plates or Plates())  # the camera's reading is left
-            finally:
-                await finish(frame.sent.finish())
+            await self._take_sent(frame, frame.sent, plates or Plates())
         elif plates is not None:
             await self._take(frame, plates)
+
+    async def _take_sent(self, frame: Frame, sent: Sent, plates: Plates) -> None:
+        """Update the passes by a picture that was sent. Without plates, its reading is left."""
+        try:
+            await self._take(frame, plates)
+        except PlateError:  # its events cannot be taken now
+            raise
+        except Exception:  # it would fail again and again
+            await finish(sent.finish())
+            raise
+        self.unfinished.add(sent, self.tracker.shown)
+        await finish(self.unfinished.finish(self.tracker.untold))
 
     async def _take(self, frame: Frame, plates: Plates) -> None:
         """Update the passes by the plates of a frame."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from functools import partial
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
@@ -14,7 +15,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Sent
 from plate_cameras.message_forms import FOLDER, PUSH, is_sent
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.sent.folder_pictures import FolderPictures
+from plate_cameras.sources.sent.folder_pictures import FolderPictures, make_folder_thread
 from plate_cameras.sources.sent.sent_stream import POLL_S, SentPicture, SentStream
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, PushedPictures
@@ -31,8 +32,13 @@ class PushedInbox:
         self._asked_s, self._cameras = float("-inf"), frozenset[str]()
         self._note = make_note("pictures that cameras send are not read")
 
-    async def take(self, camera: str) -> Sequence[SentPicture]:
-        """Return the next pictures of a camera. While the database is away, there are none."""
+    async def take(self, camera: str, without: Collection[bytes]) -> Sequence[PushedPicture]:
+        """Return the next pictures of a camera. While the database is away, there are none.
+
+        Args:
+            camera: Name of the camera.
+            without: Digests of pictures that are left out.
+        """
         try:
             async with self._asking:
                 if steady_s() - self._asked_s >= POLL_S:
@@ -40,28 +46,39 @@ class PushedInbox:
                     self._asked_s = steady_s()
             if camera not in self._cameras:
                 return ()
-            pictures = await asyncio.to_thread(self._pushed.waiting, camera)
+            pictures = await asyncio.to_thread(self._pushed.waiting, camera, without)
         except Exception as error:  # whatever it is, the next round may succeed
             self._note(error)
             self._asked_s, self._cameras = steady_s(), frozenset()
             return ()
         self._note(None)
-        return [self._to_sent(picture) for picture in pictures]
+        return pictures
 
-    def _to_sent(self, picture: PushedPicture) -> SentPicture:
-        finish = partial(asyncio.to_thread, self._pushed.finish, picture.camera, picture.digest)
-        sent = Sent(picture.digest, finish, picture.text, picture.score)
-        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent, finish)
+    async def finish(self, picture: PushedPicture) -> None:
+        """Forget a picture that was read."""
+        await asyncio.to_thread(self._pushed.finish, picture.camera, picture.digest)
 
 
 class _CameraInbox:
-    """The waiting pictures of one camera."""
+    """The waiting pictures of one camera. Each is given out once."""
+
+    problem = ""
 
     def __init__(self, inbox: PushedInbox, camera: str) -> None:
-        self._inbox, self._camera = inbox, camera
+        self._inbox, self._camera, self._given = inbox, camera, set[bytes]()
 
     async def take(self) -> Sequence[SentPicture]:
-        return await self._inbox.take(self._camera)
+        pictures = await self._inbox.take(self._camera, frozenset(self._given))
+        self._given |= {picture.digest for picture in pictures}
+        return [self._to_sent(picture) for picture in pictures]
+
+    def _to_sent(self, picture: PushedPicture) -> SentPicture:
+        async def finish() -> None:
+            await self._inbox.finish(picture)
+            self._given.discard(picture.digest)
+
+        sent = Sent(picture.digest, finish, picture.text, picture.score)
+        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent, finish)
 
 
 class Sources:
@@ -73,6 +90,8 @@ class Sources:
 
     def __init__(self, decoders: Decoders, store: PassStore | None) -> None:
         self._decoders = decoders
+        # Of a folder's file system that hangs, no more than one thread waits.
+        self._threads = defaultdict[Path, Executor](make_folder_thread)
         self._inbox = PushedInbox(store.pushed) if store else None
 
     def open(self, camera: Camera) -> FrameStream:
@@ -83,7 +102,8 @@ class Sources:
         """
         if camera.url.startswith(FOLDER):
             folder = Path(camera.url.removeprefix(FOLDER)).absolute()
-            return SentStream(camera, FolderPictures(folder, camera.read_files))
+            pictures = FolderPictures(folder, camera.read_files, self._threads[folder])
+            return SentStream(camera, pictures)
         if not camera.url.startswith(PUSH):
             return self._decoders.open(camera)
         if self._inbox is None:

@@ -40,6 +40,7 @@ class EventWriter:
 
     Attributes:
         waiting: Number of events that are not in the store yet.
+        written: Number of those that are. They are written in the order of their arrival.
     """
 
     def __init__(
@@ -60,6 +61,11 @@ class EventWriter:
         self._note = note or make_note(EFFECT)
         self._queue: asyncio.Queue[PassEvent] = asyncio.Queue(MAX_WAITING)
         self._ended = asyncio.Event()
+
+    @property
+    def accepted(self) -> int:
+        """Number of all events that came."""
+        return self.written + self.waiting
 
     async def put(self, event: PassEvent) -> None:
         """Queue an event. If too many wait, this waits, too.

@@ -10,7 +10,7 @@ from itertools import chain
 from math import ceil, floor
 
 from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.errors import Overloaded, PlateError, ServerError
+from orchestrator.errors import ModelError, PlateError, RequestError
 from orchestrator.host.retry import exponential_s
 from orchestrator.plates import Plates
 from plate_cameras.clocks import steady_s
@@ -24,8 +24,10 @@ MIN_SLOT_S, USUAL_FACTOR = 0.2, 3.0
 gets the slot: a call that ends by its timeout, or a frame that does not come, holds up no other."""
 FIRST_USUAL_S, NEW_WEIGHT = 0.1, 0.1
 """Usual time of an answer before the first one, and the weight of a new one in it."""
-SERVICE_AWAY = (ServerError, Overloaded)
-"""Errors that say nothing about the frame: the service answers later."""
+DENIED = {401, 403, 404, 409, "UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND"}
+"""Statuses that say nothing about the frame, but of a key that is wrong, or of another service."""
+MAX_MODEL_FAILURES = 5
+"""Failures of the networks, one after the other, from which on the frame may be their cause."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -102,14 +104,14 @@ class FrameRecognizer:
         started_s = self._clock()
         try:
             plates = await self._client.recognize(frame.jpeg, roi=region_of(camera, frame.size_wh))
-        except SERVICE_AWAY as error:
+        except PlateError as error:
             health.last_error = str(error)
+            if _is_about_frame(error, health.failures):
+                health.rejected_frames += 1
+                health.failures = 0  # it is an answer
+                return None
             health.pause_s = exponential_s(health.failures, FIRST_PAUSE_S, MAX_PAUSE_S)
             health.failures += 1
-            return None
-        except PlateError as error:
-            health.rejected_frames += 1
-            health.failures, health.last_error = 0, str(error)  # it is an answer
             return None
         health.failures, health.last_error = 0, ""
         self._usual_s += NEW_WEIGHT * (self._clock() - started_s - self._usual_s)
@@ -120,6 +122,15 @@ class FrameRecognizer:
         pause_s, health.pause_s = health.pause_s, 0.0
         if pause_s:
             await self._sleep(pause_s)
+
+
+def _is_about_frame(error: PlateError, failures: int) -> bool:
+    """Tell whether an error is about the frame, and not about a service that may answer later."""
+    if isinstance(error, ModelError):
+        return failures >= MAX_MODEL_FAILURES
+    response = error.response
+    is_denied = response.status in DENIED or response.grpc_code in DENIED
+    return isinstance(error, RequestError) and not is_denied
 
 
 def region_of(camera: Camera, size_wh: tuple[int, int]) -> tuple[float, float, float, float] | None:

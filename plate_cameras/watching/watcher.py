@@ -21,6 +21,7 @@ from plate_cameras.watching.camera_loop import (
     Receive,
 )
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
+from plate_cameras.watching.unfinished_pictures import Storing
 
 
 class UnopenedStream:
@@ -84,6 +85,7 @@ class Watcher:
     Attributes:
         permit: Tells whether a frame may be used; None for always.
         notice: Takes which passes each answered frame has shown.
+        storing: Counts the events that are stored; None if nobody stores them.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Watcher:
         self._tasks = tasks or BackgroundTasks()
         self.permit: Permit | None = None
         self.notice: Notice = lambda _: None
+        self.storing: Storing | None = None
         self._changing = asyncio.Lock()
         self._watched: dict[str, _Watched] = {}
 
@@ -171,7 +174,14 @@ class Watcher:
             stream = UnopenedStream(error)
         tracker = self._make_tracker(camera)
         loop = CameraLoop(
-            camera, stream, tracker, self._recognizer, self._receive, self.permit, self.notice
+            camera,
+            stream,
+            tracker,
+            self._recognizer,
+            self._receive,
+            self.permit,
+            self.notice,
+            self.storing,
         )
         return loop, tracker
 

@@ -70,7 +70,7 @@ async def test(request: RoomRequest) -> Response:
     sink = _sink_of(request)
     await room.threads.run(lambda: room.store.record_test(sink.name, requester))
     try:
-        await try_sink(room.configuration, sink)
+        await try_sink(sink)
     except PlateError as error:
         return answer(SinkTestAnswer(accepted=False, problem=describe(error)))
     return answer(SinkTestAnswer(accepted=True, problem=""))

@@ -12,18 +12,23 @@ import hashlib
 import logging
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeVar
 
-from orchestrator.errors import ServerError
-from plate_cameras.clocks import steady_s, unix_s
+from orchestrator.errors import PictureError, ServerError
+from orchestrator.host.daemon_threads import DaemonThreads
+from orchestrator.host.text_lines import to_line
+from orchestrator.imaging.headers import check_file
+from plate_cameras.clocks import steady_s
 from plate_cameras.frames import Sent
 from plate_cameras.message_forms import DELETE
+from plate_cameras.sources.network.policy import MAX_PIXELS
 from plate_cameras.sources.sent.message_reader import MAX_PICTURE_BYTES
 from plate_cameras.sources.sent.sent_stream import SentPicture
 
@@ -34,18 +39,23 @@ READ, BROKEN = ASIDE = ("read", "broken")
 SCAN_S, SETTLED_S = 1.0, 2.0
 """Pause between two looks at the folder, and the time for which a file must not change."""
 UNFINISHED_S = 60.0
-"""The same for a JPEG file without its end: a slow sender may still add to it."""
+"""The same for a JPEG file without its end, or what is no picture yet: a slow sender may still add
+to it."""
 MAX_DEPTH = 8
 """Folders inside each other that are looked at."""
 MAX_FILES = 10_000
 """Files that are looked at in one round; the others have their turn when these are gone."""
-MAX_NAME = 200
-"""Largest number of characters of a file's name that is kept."""
+MAX_NAME_BYTES = 200
+"""Largest part of a file's name that is kept. A file system takes 255 bytes."""
 MAX_TAKEN = 8
 """Pictures that are read at once."""
-JPEG_START, JPEG_END, JPEG_TAIL = b"\xff\xd8", b"\xff\xd9", 65536
+ANSWER_S = 10.0
+"""Longest wait for a file system. That of another machine may be silent for ever."""
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True)
@@ -62,18 +72,24 @@ class _Version:
 
 
 class FolderPictures:
-    """The pictures of one folder, the oldest first. Each is read once.
+    """The pictures of one folder, the oldest first. Each is given out once.
 
     Args:
         folder: The folder.
         afterwards: What becomes of a picture that was read: `move` or `delete`.
+        threads: The thread in which its file system is asked; one of its own if it is left out.
+
+    Attributes:
+        problem: The reason why some files are not read or not moved; empty if all are.
     """
 
-    def __init__(self, folder: Path, afterwards: str) -> None:
+    def __init__(self, folder: Path, afterwards: str, threads: Executor | None = None) -> None:
         self._folder, self._afterwards = folder, afterwards
+        self._threads = threads or make_folder_thread()
         self._seen: dict[Path, tuple[_Version, float]] = {}
-        self._done: dict[Path, _Version] = {}
+        self._given: dict[Path, tuple[_Version, str]] = {}  # with the reason why it stays there
         self._next_s = float("-inf")
+        self._first_problem = self.problem = ""
 
     async def take(self) -> Sequence[SentPicture]:
         """Return the next pictures that do not change any more.
@@ -86,39 +102,77 @@ class FolderPictures:
             return ()
         self._next_s = now_s + SCAN_S
         try:
-            pictures = await asyncio.to_thread(self._scan, now_s)
+            pictures = await self._run(lambda: self._scan(now_s))
         except OSError as error:
             raise ServerError(f"cannot read the folder: {error.strerror}") from None
         if len(pictures) == MAX_TAKEN:  # more may wait
             self._next_s = now_s
         return pictures
 
+    async def _run(self, call: Callable[[], ResultT]) -> ResultT:
+        """Run a call in the folder's own thread: one that hangs holds up nobody else."""
+        running = asyncio.wrap_future(self._threads.submit(call))
+        if not (await asyncio.wait({running}, timeout=ANSWER_S))[0]:
+            running.cancel()
+            raise ServerError(f"the folder has not answered for {ANSWER_S:g} s")
+        return running.result()
+
     def _scan(self, now_s: float) -> list[SentPicture]:
-        before, self._seen = self._seen, {}
-        settled = []
-        for path, version in islice(self._walk(), MAX_FILES):
-            known = before.get(path)
-            since_s = known[1] if known and known[0] == version else now_s
-            self._seen[path] = version, since_s
-            if now_s - since_s >= SETTLED_S and self._done.get(path) != version:
-                settled.append((version.changed_ns, path, version))
+        settled = self._find_settled(now_s)
         pictures = []
         for _, path, version in sorted(settled, key=itemgetter(0, 1)):
             if picture := self._read(path, version, now_s - self._seen[path][1]):
+                self._given[path] = version, ""
                 pictures.append(picture)
             if len(pictures) == MAX_TAKEN:
                 break
         return pictures
 
-    def _walk(self) -> Iterator[tuple[Path, _Version]]:
-        """Return the pictures below the folder by their relative paths."""
+    def _find_settled(self, now_s: float) -> list[tuple[int, Path, _Version]]:
+        """Return the files that do not change any more, with the times of their last change."""
+        before, self._seen = self._seen, {}
+        settled, kept, problems = [], {}, dict[str, None]()
+        for path, version in self._walk(problems):
+            if (known := self._given.get(path)) and known[0] == version:
+                kept[path] = known
+                problems |= {known[1]: None} if known[1] else {}
+                continue
+            if len(self._seen) == MAX_FILES:
+                self._given |= kept
+                break
+            seen = before.get(path)
+            since_s = seen[1] if seen and seen[0] == version else now_s
+            self._seen[path] = version, since_s
+            if now_s - since_s >= SETTLED_S:
+                settled.append((version.changed_ns, path, version))
+        else:
+            self._given = kept
+        self._tell([*problems])
+        return settled
+
+    def _tell(self, problems: Sequence[str]) -> None:
+        """Note the problems of all files, and log the first one if it is new."""
+        first = problems[0] if problems else ""
+        more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
+        self.problem = first + more
+        if first and first != self._first_problem:
+            LOG.error("%s%s", first, more)
+        self._first_problem = first
+
+    def _describe(self, path: Path, how: str, error: OSError) -> str:
+        return to_line(f"{self._folder / path} cannot be {how}: {error.strerror}")
+
+    def _walk(self, problems: dict[str, None]) -> Iterator[tuple[Path, _Version]]:
+        """Return the pictures below the folder by their relative paths; note other problems."""
         top = os.fspath(self._folder.resolve(strict=True))
 
-        def raise_of_top(error: OSError) -> None:
+        def note(error: OSError) -> None:
             if error.filename == top:
                 raise error
+            if not isinstance(error, FileNotFoundError):
+                problems[self._describe(Path(str(error.filename)), "read", error)] = None
 
-        for root, folders, files, folder_fd in os.fwalk(top, onerror=raise_of_top):
+        for root, folders, files, folder_fd in os.fwalk(top, onerror=note):
             relative = Path(root).relative_to(top)
             skipped = ASIDE if root == top else ()
             is_deep = len(relative.parts) >= MAX_DEPTH
@@ -132,19 +186,21 @@ class FolderPictures:
                         yield relative / name, _Version.of(status)
 
     def _read(self, path: Path, version: _Version, settled_s: float) -> SentPicture | None:
-        """Return a picture; None if it is not complete, or was put aside."""
+        """Return a picture; None if it is not complete, or cannot be read."""
         try:
             content = self._content_of(path, version)
-        except OSError:  # it was changed, or is not ours to read
+        except FileNotFoundError:  # it was changed
             return None
-        is_cut = content.startswith(JPEG_START) and JPEG_END not in content[-JPEG_TAIL:]
-        if (is_cut or not content) and settled_s < UNFINISHED_S:
+        except OSError as error:
+            self._given[path] = version, self._describe(path, "read", error)
+            return None
+        if settled_s < UNFINISHED_S and _may_grow(content):
             return None
         digest = hashlib.sha256(os.fsencode(path) + b"|" + content).digest()
         where = None if self._afterwards == DELETE else READ
-        sent = Sent(digest, partial(asyncio.to_thread, self._finish, path, version, where))
-        reject = partial(asyncio.to_thread, self._finish, path, version, BROKEN)
-        return SentPicture(content, min(version.changed_ns / 1e9, unix_s()), "wall", sent, reject)
+        sent = Sent(digest, partial(self._finish, path, version, where))
+        reject = partial(self._finish, path, version, BROKEN)
+        return SentPicture(content, max(0.0, version.changed_ns / 1e9), "wall", sent, reject)
 
     def _content_of(self, path: Path, version: _Version) -> bytes:
         with _open_folder(self._folder, path.parent) as folder_fd:
@@ -155,14 +211,17 @@ class FolderPictures:
             content = file.read(MAX_PICTURE_BYTES + 1)
         return content if len(content) <= MAX_PICTURE_BYTES else b"too large"
 
-    def _finish(self, path: Path, version: _Version, where: str | None) -> None:
+    async def _finish(self, path: Path, version: _Version, where: str | None) -> None:
         """Delete a file, or move it into a folder. One that cannot be changed is not read again."""
-        try:
-            self._change(path, version, where)
-        except OSError as error:
-            self._done[path] = version
-            how = "moved" if where else "deleted"
-            LOG.error("%s cannot be %s: %s", self._folder / path, how, error.strerror)
+
+        def change() -> None:
+            try:
+                self._change(path, version, where)
+            except OSError as error:
+                reason = self._describe(path, "moved" if where else "deleted", error)
+                self._given[path] = version, reason
+
+        await self._run(change)
 
     def _change(self, path: Path, version: _Version, where: str | None) -> None:
         with _open_folder(self._folder, path.parent) as folder_fd:
@@ -174,9 +233,23 @@ class FolderPictures:
                 return
             with _open_folder(self._folder, Path()) as top_fd, suppress(FileExistsError):
                 os.mkdir(where, 0o700, dir_fd=top_fd)
-            name = f"{version.changed_ns // 10**6}-{'-'.join(path.parts)}"
+            end = os.fsencode("-".join(path.parts))[-MAX_NAME_BYTES:]
+            name = f"{version.changed_ns // 10**6}-{os.fsdecode(end)}"
             with _open_folder(self._folder, Path(where)) as aside_fd:
-                os.rename(path.name, name[-MAX_NAME:], src_dir_fd=folder_fd, dst_dir_fd=aside_fd)
+                os.rename(path.name, name, src_dir_fd=folder_fd, dst_dir_fd=aside_fd)
+
+
+def _may_grow(content: bytes) -> bool:
+    """Tell whether a file lacks its end. The end of a thumbnail in it is none."""
+    try:
+        return check_file(content, MAX_PIXELS).is_cut
+    except PictureError:
+        return True
+
+
+def make_folder_thread() -> Executor:
+    """Return a thread for one folder. The end of the process does not wait for it."""
+    return DaemonThreads(1, "folder")
 
 
 @contextmanager

@@ -171,7 +171,7 @@ def _read_xml(content: bytes) -> dict[str, Any]:
     parser.StartDoctypeDeclHandler = _refuse_definitions
     try:
         parser.Parse(content, True)
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:  # encodings that expat has not
         raise MessageError(f"message: wanted XML, got: {error}") from error
     return reader.root
 

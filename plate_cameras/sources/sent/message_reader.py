@@ -25,6 +25,8 @@ from plate_cameras.sources.sent.message_parts import (
 MAX_PICTURE_BYTES = 20_000_000
 """Largest size of a picture. A JPEG file of 50 million pixels has 20 MB."""
 MAX_TEXT_CHARACTERS = 15
+MAX_SAID_CHARACTERS = 100
+"""Characters that count of a plate, a score and a time, as a camera says them."""
 NO_PLATE = ("", "UNKNOWN", "NOPLATE", "NONE", "NULL")
 """The words that cameras write in place of a plate that they cannot read."""
 USUAL_SCORE, MAX_SCORE = 0.8, 0.9
@@ -38,6 +40,8 @@ BASE64_STARTS = ("/9j/", "iVBORw0K", "data:image/", "Qk", "UklGR")
 """How JPEG, PNG, a data URL, BMP and WebP begin in base64."""
 MIN_BASE64 = 200
 """Smallest number of characters of a picture in base64."""
+BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
+"""Characters that are removed from base64."""
 COMPACT = re.compile(r"\d{8} \d{6,12}([+-]\d{4})?")
 """Times as `20261127 101530250+0300`."""
 
@@ -72,10 +76,14 @@ def read_message(body: bytes, content_type: str, form: MessageForm) -> CameraMes
     path, _, value = form.only.partition("=")
     if form.only and _find(message.values, path) != value:
         return None
-    plate, said_time = (_find(message.values, path) for path in (form.plate, form.time))
+    plate, said_time, said_score = (
+        _find(message.values, path)[:MAX_SAID_CHARACTERS]
+        for path in (form.plate, form.time, form.score)
+    )
     picture, text = _picture_of(message, form.picture), _clean(plate)
-    score = _score_of(_find(message.values, form.score)) if text else 0.0
-    digest = hashlib.sha256(f"{text}|{said_time}|".encode() + picture).digest()
+    score = _score_of(said_score) if text else 0.0
+    said = f"{text}|{said_time}|".encode(errors="replace")  # JSON may hold half a character
+    digest = hashlib.sha256(said + picture).digest()
     return CameraMessage(picture, digest, text, score, _time_of(said_time))
 
 
@@ -141,7 +149,7 @@ def _decode(text: str) -> bytes:
         return b""
     encoded = DATA_URL.sub("", text, count=1)
     try:
-        content = base64.b64decode("".join(encoded.split()), validate=True)
+        content = base64.b64decode(encoded.translate(BLANKS), validate=True)
     except (binascii.Error, ValueError):
         return b""
     return content if is_picture(content) else b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,17 +10,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-import av
 import cv2
-import numpy as np
 
 from orchestrator.errors import PictureError
 from orchestrator.host.text_lines import to_line
+from orchestrator.imaging.decoding import decode_bgr
 from plate_cameras.clocks import local_now, steady_s, unix_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Clock, Frame, Sent
 from plate_cameras.setting_parts import is_watched
-from plate_cameras.sources.network.policy import MAX_PIXELS, PICTURE_OPTIONS
+from plate_cameras.sources.network.policy import MAX_PIXELS
 from plate_cameras.sources.status import SourceStatus
 
 LOG = logging.getLogger(__name__)
@@ -30,9 +28,9 @@ POLL_S = 0.25
 QUALITY = 95
 """JPEG quality of pictures that come in another format."""
 JPEG = b"\xff\xd8\xff"
-NOT_A_PICTURE = (
-    "wanted a picture (JPEG, PNG, BMP or WebP) of at most 20 MB, got another file or a damaged one"
-)
+MAX_AHEAD_S = 60.0
+"""Clocks of machines may differ so much. A later picture was stamped before a clock was set back,
+so its age is not known."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class SentPicture:
 
     Attributes:
         content: The file.
-        time_s: Its Unix time.
+        time_s: Its Unix time; a clock may have been set back since.
         reject: Puts the picture aside, because it cannot be read.
     """
 
@@ -53,10 +51,20 @@ class SentPicture:
 
 
 class SentPictures(Protocol):
-    """The place where the pictures of one camera wait."""
+    """The place where the pictures of one camera wait.
+
+    Attributes:
+        problem: The reason why some pictures are not read; empty if all are.
+    """
+
+    @property
+    def problem(self) -> str: ...
 
     async def take(self) -> Sequence[SentPicture]:
-        """Return the next pictures in their order. Those that are not finished come again."""
+        """Return the next pictures in their order, each once.
+
+        After a restart, those that were not finished come again.
+        """
 
 
 class SentStream:
@@ -74,7 +82,8 @@ class SentStream:
     @property
     def status(self) -> SourceStatus:
         """The state and the counts of the source."""
-        return self._status
+        problem = self._pictures.problem
+        return replace(self._status, last_error=problem) if problem else self._status
 
     async def ready(self) -> bool:
         """Wait for a picture."""
@@ -91,17 +100,20 @@ class SentStream:
         if not self._waiting:
             return None
         picture = self._waiting.popleft()
+        age_s = _age_of(picture.time_s)
+        picture = replace(picture, time_s=min(picture.time_s, unix_s()))
         if not is_watched(self._camera.schedule, datetime.fromtimestamp(picture.time_s)):
             await picture.sent.finish()
             return None
         try:
             jpeg, size_wh = await asyncio.to_thread(to_jpeg, picture.content)
         except PictureError as error:
-            self._status = replace(self._status, last_error=to_line(str(error)))
-            LOG.warning("%s: %s", self._camera.name, error)
+            reason = to_line(str(error).removeprefix("encoded_image: "))
+            self._status = replace(self._status, last_error=reason)
+            LOG.warning("%s: %s", self._camera.name, reason)
             await picture.reject()
             return None
-        return self._make_frame(picture, jpeg, size_wh)
+        return self._make_frame(picture, age_s, jpeg, size_wh)
 
     async def close(self) -> None:
         """Forget the pictures that were taken. They stay where they wait."""
@@ -111,8 +123,10 @@ class SentStream:
         """Take over other settings."""
         self._camera = camera
 
-    def _make_frame(self, picture: SentPicture, jpeg: bytes, size_wh: tuple[int, int]) -> Frame:
-        status, age_s = self._status, max(0.0, unix_s() - picture.time_s)
+    def _make_frame(
+        self, picture: SentPicture, age_s: float, jpeg: bytes, size_wh: tuple[int, int]
+    ) -> Frame:
+        status = self._status
         self._status = replace(
             status,
             decoded=status.decoded + 1,
@@ -133,31 +147,24 @@ class SentStream:
         )
 
 
+def _age_of(time_s: float) -> float:
+    """Return the age of a picture; a long one if it is not known, so that it opens no gate."""
+    age_s = unix_s() - time_s
+    return age_s if age_s >= 0 else -age_s if age_s < -MAX_AHEAD_S else 0.0
+
+
 def to_jpeg(content: bytes) -> tuple[bytes, tuple[int, int]]:
     """Return a picture as a JPEG file, and its width and height.
 
     Raises:
         PictureError: It is no picture, damaged, or has too many pixels.
+        Overloaded: There is not enough memory for it now.
     """
-    _check_size(content)
-    bgr = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
-    if bgr is None:
-        raise PictureError(NOT_A_PICTURE)
+    bgr = decode_bgr(content, max_pixels=MAX_PIXELS)
     height, width = bgr.shape[:2]
     if content.startswith(JPEG):
         return content, (width, height)
-    encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1]
+    is_encoded, encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    if not is_encoded:
+        raise PictureError(f"picture: wanted sides that JPEG can have, got {width}x{height}")
     return encoded.tobytes(), (width, height)
-
-
-def _check_size(content: bytes) -> None:
-    """Check the size of a picture by its header, before it is unpacked."""
-    try:
-        with av.open(io.BytesIO(content), mode="r", options=PICTURE_OPTIONS) as container:
-            video = container.streams.video[0].codec_context
-            width, height = video.width, video.height
-    except (av.FFmpegError, OSError, IndexError, ValueError):
-        raise PictureError(NOT_A_PICTURE) from None
-    if width * height > MAX_PIXELS:
-        limit = f"at most {MAX_PIXELS / 1e6:g} million pixels"
-        raise PictureError(f"picture: wanted {limit}, got {width}x{height}")

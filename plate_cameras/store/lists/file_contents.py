@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Iterable
 from datetime import datetime, time
-from zipfile import BadZipFile, ZipFile
+from xml.parsers import expat
+from zipfile import ZipFile
 
 from orchestrator.errors import ParameterError
 from plate_cameras.store.lists.list_editions import MAX_ENTRIES
@@ -14,6 +15,8 @@ from plate_cameras.store.lists.list_editions import MAX_ENTRIES
 MAX_FILE_BYTES = 16 * 2**20
 MAX_WORKBOOK_BYTES = 128 * 2**20
 """Largest size of a workbook's parts when they are unpacked."""
+MAX_PROLOG_BYTES = 65536
+"""Largest part of a document before its outermost element. A document type would stand there."""
 MAX_CELLS = 20
 """Largest number of cells of a workbook's row that are looked at."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -52,22 +55,49 @@ def _read_workbook(content: bytes) -> str:
         need = "CSV, or plates-cameras[excel] for workbooks"
         raise ParameterError(f"file: wanted {need}, got .xlsx; save it as CSV") from error
     try:
-        with ZipFile(io.BytesIO(content)) as parts:
-            # Python's zipfile reads no more of a part than its size in the directory.
-            unpacked = sum(part.file_size for part in parts.infolist())
-        if unpacked > MAX_WORKBOOK_BYTES:
-            limit = f"at most {MAX_WORKBOOK_BYTES} bytes when unpacked"
-            raise ParameterError(f"file: wanted {limit}, got {unpacked}")
+        _check_parts(content)
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         sheet = book.worksheets[0]
         sheet.reset_dimensions()  # some programs write wrong ones
         return _to_csv(sheet.iter_rows(max_col=MAX_CELLS, values_only=True))
     except ParameterError:
         raise
-    except (BadZipFile, ValueError, KeyError, IndexError, TypeError, OSError, SyntaxError) as error:
+    except Exception as error:  # of four libraries
         raise ParameterError(
             f"file: wanted CSV or .xlsx, got a damaged workbook: {error}"
         ) from error
+
+
+def _check_parts(content: bytes) -> None:
+    """Check the parts of a workbook before they are unpacked.
+
+    Raises:
+        ParameterError: They are too large, or one may define entities: a few bytes for much text.
+    """
+    with ZipFile(io.BytesIO(content)) as parts:
+        # Python's zipfile reads no more of a part than its size in the directory.
+        unpacked = sum(part.file_size for part in parts.infolist())
+        if unpacked > MAX_WORKBOOK_BYTES:
+            limit = f"at most {MAX_WORKBOOK_BYTES} bytes when unpacked"
+            raise ParameterError(f"file: wanted {limit}, got {unpacked}")
+        for part in parts.infolist():
+            with parts.open(part) as file:
+                if not _begins_plainly(file.read(MAX_PROLOG_BYTES)):
+                    limit = "a workbook without document types"
+                    raise ParameterError(f"file: wanted {limit}, got {part.filename[:100]!r}")
+
+
+def _begins_plainly(start: bytes) -> bool:
+    """Tell whether the start of a file is that of an element, or of no document at all."""
+    seen: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda name, _: seen.append(name)
+    parser.StartDoctypeDeclHandler = lambda *_: seen.append("")
+    try:
+        parser.Parse(start, len(start) < MAX_PROLOG_BYTES)
+    except (expat.ExpatError, LookupError, ValueError):  # such as a picture
+        return "" not in seen
+    return not start or bool(seen and seen[0])
 
 
 def _to_csv(rows: Iterable[Iterable[object]]) -> str:

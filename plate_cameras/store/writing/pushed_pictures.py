@@ -1,12 +1,12 @@
 """Pictures that cameras have sent to the gateway, on their way to the watcher that reads them.
 
-A picture stays until its passes were handed on, so a watcher that dies loses none. Then its row
+A picture stays until its passes are stored, so a watcher that dies loses none. Then its row
 keeps the digest alone, so that a message which a camera sends again is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -87,10 +87,17 @@ class PushedPictures:
         with self._database.reading() as connection:
             return frozenset(connection.execute(statement).scalars())
 
-    def waiting(self, camera: str) -> list[PushedPicture]:
-        """Return the first pictures of a camera that wait, in the order of their arrival."""
+    def waiting(self, camera: str, without: Collection[bytes] = ()) -> list[PushedPicture]:
+        """Return the first pictures of a camera that wait, in the order of their arrival.
+
+        Args:
+            camera: Name of the camera.
+            without: Digests of pictures that are left out.
+        """
         columns = [pushed_pictures.c[name] for name in PushedPicture.__dataclass_fields__]
         own = sa.select(*columns).where(pushed_pictures.c.camera == camera, WAITS)
+        if without:
+            own = own.where(pushed_pictures.c.digest.not_in([*without]))
         page = own.order_by(pushed_pictures.c.number).limit(MAX_TAKEN)
         with self._database.reading() as connection:
             return [PushedPicture(**row) for row in connection.execute(page).mappings()]

@@ -27,6 +27,7 @@ from plate_cameras.sinks.home_assistant import (
 )
 from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError
+from plate_cameras.sinks.trial import try_sink
 from tests.plate_cameras.sinks.deliveries import make_delivery
 from tests.waiting import until
 
@@ -103,6 +104,22 @@ async def test_a_camera_is_announced_and_its_event_published(
         async with subscribed(free_port) as receive:
             late = {(await receive())[0], (await receive())[0]}
             assert late == {"homeassistant/device/plates_gate/config", "plates/status"}
+
+
+@needs_broker
+@pytest.mark.server
+async def test_a_test_of_the_sink_says_nothing_of_cameras(tmp_path: Path, free_port: int) -> None:
+    with run_broker(tmp_path, free_port):
+        watching = make(free_port)
+        await watching.idle()
+        async with subscribed(free_port) as receive:
+            retained = {(await receive())[0], (await receive())[0]}
+            assert retained == {"homeassistant/device/plates_gate/config", "plates/status"}
+            await try_sink(Sink("home", "mqtt", f"mqtt://127.0.0.1:{free_port}"))
+            assert (await receive())[0] == "plates/test/pass"
+            await watching.send(make_delivery(1))
+            assert (await receive())[0] == "plates/gate/pass"
+        await watching.close()
 
 
 @needs_broker

@@ -11,6 +11,7 @@ import logging
 import mimetypes
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -40,6 +41,7 @@ class Inbox(HTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.status, self.paths, self.messages = 200, list[str](), list[Any]()
+        self.answers: Iterator[bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -54,6 +56,12 @@ class Handler(BaseHTTPRequestHandler):
         self.server.paths.append(self.path)
         self.server.messages.append(json.loads(self.rfile.read(size)))
         self.send_response(self.server.status)
+        if self.server.answers:
+            self.end_headers()
+            with suppress(OSError):
+                for block in self.server.answers:
+                    self.wfile.write(block)
+            return
         self.send_header("location", "/elsewhere")
         self.send_header("content-length", "0")
         self.end_headers()
@@ -173,6 +181,31 @@ def test_a_clock_that_is_set_back_holds_up_no_message(
     monkeypatch.setattr("time.sleep", slept.append)
     send(receiver, make_hit())
     assert (len(inbox.messages), slept) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("block", "pause_s"),
+    [pytest.param(b"x" * 65536, 0.0, id="endless"), pytest.param(b"x", 0.05, id="slow")],
+)
+def test_an_answer_without_end_is_not_read_for_ever(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, block: bytes, pause_s: float
+) -> None:
+    def give() -> Iterator[bytes]:
+        for _ in range(2000):
+            time.sleep(pause_s)
+            given.append(len(block))
+            yield block
+
+    given = list[int]()
+    inbox.answers = give()
+    receiver = make(inbox.url)
+    from plate_cameras.sinks import short_answers
+
+    monkeypatch.setattr(short_answers, "MAX_ANSWER_S", 0.5)
+    with pytest.raises(DeliveryError, match="cannot notify: no answer"):
+        send(receiver, make_hit())
+    assert sum(given) < 20 * short_answers.MAX_ANSWER_BYTES
+    assert len(given) < 2000
 
 
 def test_a_secret_may_stand_in_a_file(inbox: Inbox, tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ async def finish() -> None: ...
 
 def sent(at_s: float, text: str = "", score: float = 0.9, digest: bytes = b"") -> Frame:
     """Return a picture of a time, with the camera's own reading."""
-    frame = live_frame(at_s, 1e9 + at_s)
-    return replace(frame, sent=Sent(digest or f"{at_s:g}".encode(), finish, text, score))
+    frame, name = live_frame(at_s, 1e9 + at_s), f"{at_s:g}".encode()
+    return replace(frame, jpeg=name, sent=Sent(digest or name, finish, text, score))
 
 
 def tracker(camera: Camera = CAMERA) -> SentTracker:
@@ -115,6 +115,25 @@ def test_the_same_message_makes_the_same_pass_whenever_it_is_read() -> None:
     assert first == second
     other = (sent(0, "A123BC77", digest=b"another digest of a message"), (plate(LEFT),))
     assert passes(other)[-1].passed.id != first
+
+
+def test_the_same_picture_of_two_cameras_makes_two_passes() -> None:
+    picture = (sent(0, "A123BC77", digest=b"a digest of a message"), (plate(LEFT),))
+    other = replace(CAMERA, name="yard")
+    assert passes(picture)[-1].passed.id != passes(picture, camera=other)[-1].passed.id
+
+
+def test_a_copy_of_a_picture_is_no_second_look() -> None:
+    first, copied = sent(0, digest=b"a.jpg"), sent(2, digest=b"copy of a.jpg")
+    shown = (plate(LEFT, score=0.95),)
+    events = passes((first, shown), (replace(copied, jpeg=first.jpeg), shown))
+    assert kinds(events) == [("closed", "A123BC77")]
+    assert not is_settled(events[0].passed, 0.0)
+
+
+def test_what_cameras_alone_say_opens_no_gate() -> None:
+    [event] = passes(*((sent(at, "A123BC77"), ()) for at in range(5)))
+    assert not is_settled(replace(event.passed, progress="agreed"), 0.0)
 
 
 AREA = Zone("drive", ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)))

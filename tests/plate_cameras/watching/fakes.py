@@ -65,6 +65,10 @@ class RecordingTracker:
     def shown(self) -> tuple[str, ...]:
         return ("pass-1",) if self.updates else ()
 
+    @property
+    def untold(self) -> frozenset[str]:
+        return frozenset()
+
     def configure(self, camera: Camera) -> None:
         self.camera = camera
 

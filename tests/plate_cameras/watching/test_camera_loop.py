@@ -1,11 +1,20 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from orchestrator.errors import Overloaded, PictureError, PlateError, ServerError
+from orchestrator.errors import (
+    ErrorResponse,
+    ModelError,
+    Overloaded,
+    PictureError,
+    PlateError,
+    RequestError,
+    ServerError,
+)
 from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Camera, Zone
-from plate_cameras.frames import Frame
+from plate_cameras.frames import Frame, Sent
 from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.zones import is_watched
 from plate_cameras.watching import camera_loop
@@ -67,6 +76,41 @@ def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
     loop, _ = make_loop(stream, ScriptedService(PictureError("no picture"), FOUND))
     asyncio.run(loop.run())
     assert (loop.health.rejected_frames, loop.counts.frames) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(RequestError("no key", response=ErrorResponse(401)), id="key"),
+        pytest.param(RequestError("no", response=ErrorResponse(grpc_code="NOT_FOUND")), id="gRPC"),
+        pytest.param(RequestError("no path", response=ErrorResponse(404)), id="other service"),
+        pytest.param(ModelError("no memory on the GPU"), id="networks"),
+        pytest.param(ServerError("away"), id="away"),
+    ],
+)
+def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(error: PlateError) -> None:
+    loop, finished = make_loop_of_sent(ScriptedService(error, error, FOUND))
+    asyncio.run(loop.run())
+    assert [plates for _, plates in loop.tracker.updates] == [FOUND]  # type: ignore[attr-defined]
+    assert finished == ["a"]
+
+
+def test_a_picture_that_the_networks_never_read_is_left_at_last() -> None:
+    loop, finished = make_loop_of_sent(ScriptedService(ModelError("broken")))
+    asyncio.run(loop.run())
+    assert [len(plates) for _, plates in loop.tracker.updates] == [0]  # type: ignore[attr-defined]
+    assert finished == ["a"]
+
+
+def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
+    """Return a loop of one picture, and the names of those that were forgotten."""
+
+    async def finish() -> None:
+        finished.append("a")
+
+    finished = list[str]()
+    frame = replace(make_frame(number=0), sent=Sent(b"a", finish))
+    return make_loop(ScriptedStream([frame]), service)[0], finished
 
 
 def test_pauses_grow_while_the_service_is_away() -> None:

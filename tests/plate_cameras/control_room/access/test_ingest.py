@@ -13,6 +13,7 @@ import pytest
 from orchestrator.errors import PictureError, ServerError
 from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Camera, Store
+from plate_cameras.message_forms import MessageForm
 from plate_cameras.passes import PassEvent
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.store.factory import open_store
@@ -24,7 +25,7 @@ from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.camera_sources import Sources, make_tracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from tests.plate_cameras.control_room.access.rooms import TESTER, Room, open_room, write_keys
-from tests.plate_cameras.sources.sent.vendor_messages import VENDORS, hikvision, picture
+from tests.plate_cameras.sources.sent.vendor_messages import VENDORS, form, hikvision, picture
 from tests.plate_cameras.watching.fakes import ScriptedService, no_sleep
 
 CAMERAS = (
@@ -92,7 +93,7 @@ async def _read(store: PassStore, camera: Camera, answers: object) -> list[PassE
     stream = Sources(Decoders(), store).open(camera)
     loop = CameraLoop(camera, stream, make_tracker(camera), recognizer, receive)
     task = asyncio.ensure_future(loop.run())
-    while camera.name in await asyncio.to_thread(store.pushed.cameras) and not task.done():
+    while len(store.pushed.waiting(camera.name)) > len(loop.unfinished) and not task.done():
         await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.wait({task})
@@ -125,6 +126,23 @@ def test_a_picture_waits_while_the_service_is_away(room: Room) -> None:
     send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
     events = read(room, camera_of("axis"), ServerError("away"), ServerError("away"), PLATES)
     assert [event.kind for event in events] == ["agreed", "closed"]
+
+
+def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room) -> None:
+    async def read_and_die(camera: Camera) -> None:
+        recognizer = FrameRecognizer(ScriptedService(PLATES), 1, no_sleep)  # type: ignore
+        stream = Sources(Decoders(), room.store).open(camera)
+        loop = CameraLoop(camera, stream, make_tracker(camera), recognizer, forget)
+        await stream.ready()
+        await loop._look()  # its only reading agrees with nobody, so there is no event yet
+
+    async def forget(_: PassEvent) -> None: ...
+
+    send(room, "own", form(("shot", "image/jpeg", SHOWN)), "office")
+    camera = Camera("own", "push:other", message=MessageForm())
+    asyncio.run(read_and_die(camera))
+    assert [event.passed.text for event in read(room, camera)] == ["A123BC77"]
+    assert room.store.pushed.waiting("own") == []
 
 
 def test_of_a_picture_that_the_service_refuses_the_cameras_reading_is_left(room: Room) -> None:

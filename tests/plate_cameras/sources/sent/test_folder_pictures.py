@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import PlateError
+from orchestrator.errors import PlateError, ServerError
+from plate_cameras import clocks
 from plate_cameras.configuration import Camera, Schedule
 from plate_cameras.frames import Frame
 from plate_cameras.sources.sent import folder_pictures
 from plate_cameras.sources.sent.folder_pictures import FolderPictures
 from plate_cameras.sources.sent.sent_stream import SentStream
-from tests.plate_cameras.sources.sent.vendor_messages import picture
+from tests.plate_cameras.sources.sent.vendor_messages import claim_size, picture
 
 LATER_S = 100.0
 
@@ -23,10 +28,13 @@ class Folder:
     """A watched folder whose clock the test moves on."""
 
     def __init__(self, top: Path, patch: pytest.MonkeyPatch, read_files: str = "move") -> None:
-        self.top, self.now_s = top, 0.0
+        self.top, self.now_s, self.read_files = top, 0.0, read_files
         patch.setattr(folder_pictures, "steady_s", lambda: self.now_s)
-        self.pictures = FolderPictures(top, read_files)
-        self.stream = SentStream(Camera("gate", f"folder:{top}"), self.pictures)
+        self.open()
+
+    def open(self) -> None:
+        self.pictures = FolderPictures(self.top, self.read_files)
+        self.stream = SentStream(Camera("gate", f"folder:{self.top}"), self.pictures)
 
     def add(self, name: str, content: bytes = b"", changed_s: float = 1e9) -> Path:
         file = self.top / name
@@ -83,8 +91,14 @@ def test_read_files_are_deleted_if_the_camera_says_so(
     assert folder.names() == []
 
 
-def test_a_file_that_still_grows_waits(folder: Folder) -> None:
-    file, whole = folder.add("a.jpg", picture()[:2000]), picture()
+@pytest.mark.parametrize(
+    "thumbnail",
+    [pytest.param(b"", id="plain"), pytest.param(picture(size_wh=(64, 48)), id="thumbnail")],
+)
+def test_a_file_that_still_grows_waits(folder: Folder, thumbnail: bytes) -> None:
+    size = (2 + len(thumbnail)).to_bytes(2, "big")
+    whole = picture()[:2] + b"\xff\xe1" + size + thumbnail + picture()[2:]
+    file = folder.add("a.jpg", whole[: len(whole) // 2])
     asyncio.run(folder.pictures.take())
     folder.now_s += 1.5
     assert asyncio.run(folder.pictures.take()) == []
@@ -102,6 +116,8 @@ def test_a_file_that_still_grows_waits(folder: Folder) -> None:
         pytest.param(picture()[:3000], id="cut off for a minute"),
         pytest.param(b"GIF89a", id="another format"),
         pytest.param(picture() + b"\0" * 20_000_000, id="too large"),
+        pytest.param(claim_size(picture(), 30_000), id="header of a gigapixel"),
+        pytest.param(picture(size_wh=(70_000, 1), ending=".png"), id="too wide for a JPEG"),
     ],
 )
 def test_a_broken_file_is_set_aside(folder: Folder, content: bytes) -> None:
@@ -136,8 +152,101 @@ def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_file_that_was_not_finished_comes_again_as_the_same(folder: Folder) -> None:
     folder.add("a.jpg")
-    first, *more = folder.read(finishes=False)
-    assert {frame.sent.digest for frame in more if frame.sent} == {first.sent and first.sent.digest}
+    [first] = folder.read(finishes=False)
+    assert folder.read(finishes=False) == []
+    folder.open()  # as after a restart
+    [again] = folder.read()
+    assert again.sent
+    assert first.sent
+    assert again.sent.digest == first.sent.digest
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            "\u0432\u044a\u0435\u0437\u0434 " * 8 + "/" + "\u0444" * 80 + ".jpg", id="long"
+        ),
+        pytest.param("line\nbreak.jpg", id="line break"),
+        pytest.param(os.fsdecode(b"\xff\xfe.jpg"), id="no UTF-8"),
+        pytest.param("-rf.jpg", id="option"),
+    ],
+)
+def test_a_file_of_any_name_is_read_and_moved(folder: Folder, name: str) -> None:
+    folder.add(name)
+    assert len(folder.read()) == 1
+    assert len(folder.names("read")) == 1
+    assert folder.pictures.problem == ""
+
+
+@pytest.mark.parametrize("changed_s", [-1e10, -1.0, 0.0, 1e11])
+def test_a_file_of_any_time_is_read(folder: Folder, changed_s: float) -> None:
+    folder.add("a.jpg", changed_s=changed_s)
+    [frame] = folder.read()
+    assert 0 <= frame.time_s <= time.time()
+
+
+def test_a_file_from_the_future_is_old_for_gates(folder: Folder) -> None:
+    folder.add("a.jpg", changed_s=time.time() + 3600)  # a clock was set back since
+    [frame] = folder.read()
+    assert frame.steady_s is not None
+    assert clocks.steady_s() - frame.steady_s > 3000
+
+
+def test_files_that_stay_keep_no_others_back_and_are_told(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_pictures, "MAX_FILES", 2)
+    (folder.top / "read").symlink_to(folder.top)  # nothing can be moved there
+    for name in ("a.jpg", "b.jpg", "c.jpg"):
+        folder.add(name)
+    assert len(folder.read() + folder.read()) == 3
+    folder.add("d.jpg")
+    assert len(folder.read() + folder.read()) == 1
+    assert re.search(r"/\w\.jpg cannot be moved: .*; 3 more", folder.stream.status.last_error)
+    for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg"):
+        (folder.top / name).unlink()
+    folder.read()
+    assert folder.stream.status.last_error == ""
+
+
+def test_files_that_are_not_ours_to_read_are_told(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, *arguments: int, **options: int) -> int:
+        if path == "a.jpg":
+            raise PermissionError(13, "Permission denied")
+        return unpatched(path, *arguments, **options)
+
+    unpatched = os.open
+    monkeypatch.setattr(folder_pictures.os, "open", refuse)
+    folder.add("a.jpg")
+    folder.add("b.jpg")
+    assert len(folder.read()) == 1
+    assert folder.stream.status.last_error.endswith("a.jpg cannot be read: Permission denied")
+
+
+def test_a_file_system_that_hangs_holds_up_nobody_else(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_pictures, "ANSWER_S", 0.05)
+    answers = threading.Event()
+    monkeypatch.setattr(folder_pictures.os, "fwalk", lambda *_, **__: answers.wait())
+
+    async def ask() -> int:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        before = threading.active_count()
+        for _ in range(3):
+            folder.now_s += LATER_S
+            with pytest.raises(ServerError, match=r"the folder has not answered for 0\.05 s"):
+                await folder.pictures.take()
+        assert threading.active_count() - before <= 1
+        return await asyncio.wait_for(asyncio.to_thread(lambda: 1), 5)
+
+    try:
+        assert asyncio.run(ask()) == 1
+    finally:
+        answers.set()
 
 
 def test_a_folder_that_is_missing_is_told(folder: Folder) -> None:

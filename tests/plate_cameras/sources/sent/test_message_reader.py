@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
 
 from orchestrator.errors import PictureError, RequestError, SettingsError
-from plate_cameras.configuration import Camera
+from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.message_forms import FORMS, MessageForm
 from plate_cameras.sources.sent import message_parts
 from plate_cameras.sources.sent.message_reader import read_message, settle_time
@@ -94,6 +95,12 @@ def test_a_score_that_says_nothing_is_the_usual_one(score: str) -> None:
 DEEP_XML = b"<a>" * 40 + b"</a>" * 40
 LAUGHS = b'<!DOCTYPE a [<!ENTITY l "ha"><!ENTITY m "&l;&l;">]><a>&m;</a>'
 OUTSIDE = b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'
+
+
+def in_encoding(name: str) -> bytes:
+    return f'<?xml version="1.0" encoding="{name}"?><a/>'.encode()
+
+
 SHOT = ("shot", "image/jpeg", WHOLE)
 
 
@@ -106,6 +113,9 @@ SHOT = ("shot", "image/jpeg", WHOLE)
         pytest.param(("", b"[" * 4_000), "wanted JSON", id="deep JSON"),
         pytest.param(("", b'{"a":' + b"9" * 5000 + b"}"), "wanted JSON", id="long number"),
         pytest.param(("", b"<a><b></a>"), "wanted XML", id="XML"),
+        pytest.param(("", in_encoding("gb2312")), "wanted XML", id="encoding of several bytes"),
+        pytest.param(("", in_encoding("hex")), "wanted XML", id="encoding of no text"),
+        pytest.param(("", in_encoding("punycode")), "wanted XML", id="encoding of names"),
         pytest.param(("", LAUGHS), "wanted XML without a document type", id="entities"),
         pytest.param(("", OUTSIDE), "wanted XML without a document type", id="other files"),
         pytest.param(("", DEEP_XML), "32 inside each other", id="deep XML"),
@@ -127,6 +137,27 @@ def test_a_wrong_message_is_refused_with_what_was_wanted(
 ) -> None:
     with pytest.raises((RequestError, PictureError), match=said):
         read_message(sent[1], sent[0], FORMS["axis"])
+
+
+def test_values_may_be_of_any_length_and_hold_halves_of_characters() -> None:
+    values = {"plate": "\udc00A123BC77", "at": "\ud800", "score": "9" * 5000}
+    kind, body = as_json(values | {"shot": encode(WHOLE)})
+    message = read_message(body, kind, MessageForm(plate="plate", time="at", score="score"))
+    assert message is not None
+    assert (message.text, message.score, message.time_s) == ("A123BC77", 0.8, None)
+
+
+def test_base64_with_blanks_takes_little_memory() -> None:
+    text = encode(WHOLE + b"\0" * 600_000)
+    spaced = " ".join(text[at : at + 2] for at in range(4, len(text), 2))
+    kind, body = as_json({"shot": f"{text[:4]} {spaced}"})
+    tracemalloc.start()
+    message = read_message(body, kind, FORMS["other"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert message is not None
+    assert message.picture.startswith(WHOLE)
+    assert peak < 5 * len(body)
 
 
 def test_names_of_parts_may_have_any_letters() -> None:
@@ -174,3 +205,12 @@ def test_wrong_settings_of_cameras_that_send_are_told(
 ) -> None:
     with pytest.raises(SettingsError, match=said):
         Camera("gate", **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("other", ["/srv/ftp", "/srv/ftp/", "/srv/ftp/gate/a", "/srv/x/../ftp/b"])
+def test_two_cameras_have_no_folder_in_common(other: str) -> None:
+    cameras = [Camera("gate", "folder:/srv/ftp"), Camera("alley", f"folder:{other}")]
+    beside = Camera("yard", "folder:/srv/ftp-yard")
+    assert Configuration((cameras[0], beside))
+    with pytest.raises(SettingsError, match="wanted a folder of its own, got one inside that of"):
+        Configuration((beside, *cameras))

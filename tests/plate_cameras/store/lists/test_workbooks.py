@@ -58,6 +58,42 @@ def test_a_damaged_workbook_is_told() -> None:
         decode(to_workbook(("text",))[:-200])
 
 
+def change_sheet(content: bytes, sheet: bytes) -> bytes:
+    """Return a workbook with another first sheet."""
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, sheet if name.endswith("sheet1.xml") else old.read(name))
+    return changed.getvalue()
+
+
+TYPE = '<!DOCTYPE a [<!ENTITY a "ha">]>'
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        pytest.param(f"<?xml version='1.0'?>{TYPE}<a>&a;</a>".encode(), id="UTF-8"),
+        pytest.param(f"<?xml version='1.0'?>{TYPE}<a>&a;</a>".encode("utf-16"), id="UTF-16"),
+        pytest.param(f"<!--{' ' * 70_000}-->{TYPE}<a/>".encode(), id="late"),
+        pytest.param(f"{TYPE}<<".encode(), id="damaged"),
+    ],
+)
+def test_a_workbook_defines_nothing(sheet: bytes) -> None:
+    with pytest.raises(ParameterError, match=r"without document types, got 'xl/worksheets/sheet1"):
+        decode(change_sheet(to_workbook(("text",)), sheet))
+
+
+@pytest.mark.parametrize("at", [4, 6, 8])
+def test_an_archive_that_needs_another_program_is_told(at: int) -> None:
+    content = bytearray(to_workbook(("text",)))
+    entry = content.rindex(b"PK\x01\x02")
+    for start, offset in ((content.rindex(b"PK\x03\x04"), 0), (entry, 2)):
+        content[start + offset + at] = 0xFF  # the version, the flags, or the method
+    with pytest.raises(ParameterError, match="damaged workbook"):
+        decode(bytes(content))
+
+
 def test_another_archive_is_told() -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:

@@ -1,0 +1,53 @@
+"""Answers over HTTP that the library requests reads: with a limit of size and of time.
+
+By itself it reads whatever comes, as long as something comes every few seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from requests import sessions
+from requests.adapters import HTTPAdapter
+from requests.exceptions import ConnectionError as LostConnection
+from urllib3.exceptions import HTTPError
+
+from plate_cameras.clocks import steady_s
+
+MAX_ANSWER_BYTES = 1 << 20
+"""Largest answer of a service of messages. Theirs have some kilobytes."""
+MAX_ANSWER_S = 25.0
+BLOCK_BYTES = 65536
+
+
+class ShortAnswers(HTTPAdapter):
+    """Reads short answers, and ends the connections of others."""
+
+    def send(self, *request: Any, **options: Any) -> Any:
+        """Return an answer whose content was read.
+
+        Raises:
+            RequestException: It is too large, or takes too long.
+        """
+        answer = super().send(*request, **options)
+        try:
+            answer._content, answer._content_consumed = _read(answer.raw), True
+        except HTTPError as error:
+            raise LostConnection(type(error).__name__) from error
+        return answer
+
+
+def _read(raw: Any) -> bytes:
+    content, ends_s = bytearray(), steady_s() + MAX_ANSWER_S
+    while block := raw.read1(BLOCK_BYTES, decode_content=True):
+        content += block
+        if len(content) > MAX_ANSWER_BYTES or steady_s() > ends_s:
+            raw.close()
+            limit = f"{MAX_ANSWER_BYTES} bytes in {MAX_ANSWER_S:g} s"
+            raise LostConnection(f"wanted an answer of at most {limit}, got more")
+    return bytes(content)
+
+
+def limit_answers() -> None:
+    """Let all sessions of this process read short answers alone."""
+    sessions.HTTPAdapter = ShortAnswers  # type: ignore[attr-defined]  # of its connections
