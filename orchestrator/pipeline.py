@@ -24,14 +24,7 @@ from orchestrator.reading.crops import crop_boxes, cut_boxes, normalize_crops, r
 from orchestrator.reading.ctc import Reading
 from orchestrator.reading.hidden_ends import find_hidden_ends
 from orchestrator.reading.improvement import improve
-from orchestrator.reading.reader import (
-    MIN_WIDTH_PX,
-    SURE_FROM,
-    UNREADABLE_BELOW,
-    PlateReadings,
-    Reader,
-    may_gain,
-)
+from orchestrator.reading.reader import MIN_WIDTH_PX, PlateReadings, Reader, may_gain
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
 from orchestrator.settings import Settings
@@ -66,8 +59,7 @@ def recognize(
         The plates, best detection first, in pixels of the given picture. Plates in boxes narrower
         than `MIN_WIDTH_PX` are not read: they have no text, and their corners are the box's.
         Texts of plates that the edge of the picture may cut, or whose end something hides, have
-        lower scores. Where no plate reaches the detection threshold, a fainter one counts if its
-        text is sure.
+        lower scores.
 
     Raises:
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
@@ -81,22 +73,19 @@ def recognize(
     yolo, stn, lprnet, decode = partial(detect, infer), reader.stn, reader.lprnet, reader.decode
     check_picture(picture, max_pixels=settings.max_pixels)
 
-    found = search(picture, yolo, settings, with_faint=reader.reads)
+    found = search(picture, yolo, settings)
     if not len(found.scores) or not beyond_boxes:
         return Plates(tuple(_plates(found)))  # the early exit
-    is_faint = found.scores[0] < np.float32(settings.detection_threshold)  # then all are
     frames = frames_of(found.xyxy)
     readable = np.flatnonzero(found.xyxy[:, 2] - found.xyxy[:, 0] >= MIN_WIDTH_PX)
     if not len(readable):
-        return Plates(() if is_faint else tuple(_plates(found, frames)))
+        return Plates(tuple(_plates(found, frames)))
 
     boxes = found.xyxy[readable]
     cuts = crop_boxes(picture, boxes)
     straight, theta = stn(cut_boxes(picture, cuts))
     logits = lprnet(straight)
     readings = decode(logits)
-    if is_faint and all(reading.score < UNREADABLE_BELOW for reading in readings):
-        return Plates(())
     read = PlateReadings(boxes, compose(frames_of(cuts), theta), logits, readings)
     if may_gain(read, reader):
         improvements = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
@@ -110,8 +99,6 @@ def recognize(
         may_be_cut = plates[index].may_be_cut((picture.shape[1], picture.shape[0]))
         sure = doubt(reading) if may_be_cut or at in hidden else reading
         plates[index] = with_text(plates[index], sure, settings.text_threshold, reader.formats)
-    if is_faint:
-        plates = [plate for plate in plates if plate.text and plate.text_score >= SURE_FROM]
     return Plates(tuple(plates))
 
 

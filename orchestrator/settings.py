@@ -29,8 +29,6 @@ class Settings:
 
     Attributes:
         detection_threshold: Least detection score of a plate, in [0, 1].
-        faint_threshold: Least detection score of a plate where no other is found, if its text is
-            sure; in [0, 1]. A request with its own `detection_threshold` gets no such plates.
         text_threshold: Least text score of a text that is shown, in [0, 1].
         max_plates: Most plates of one picture; the best detections stay. A request may lower it.
         roi: Region of interest, x0, y0, x1, y1 in picture pixels; None means the whole picture.
@@ -45,7 +43,6 @@ class Settings:
     """
 
     detection_threshold: float = 0.35
-    faint_threshold: float = 0.05
     text_threshold: float = 0.6
     max_plates: int = 100
     roi: Roi | None = None
@@ -57,7 +54,6 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check_range("detection_threshold", self.detection_threshold, 0, 1)
-        _check_range("faint_threshold", self.faint_threshold, 0, 1)
         _check_range("text_threshold", self.text_threshold, 0, 1)
         _check_range("max_plates", self.max_plates, 1, MAX_PLATES)
         _check_range("iou_threshold", self.iou_threshold, 0, 1)
@@ -109,8 +105,6 @@ class Settings:
         if not parameters:
             return self
         updated = self._parsed(parameters, known)
-        if "detection_threshold" in parameters:
-            updated = replace(updated, faint_threshold=1.0)
         ceilings = {
             "max_plates": self.max_plates,
             "detector_side_px": max(self.detector_side_px, self.max_detector_side_px),

@@ -22,8 +22,7 @@ def test_a_picture_without_plates_never_reaches_the_reader() -> None:
 
 def test_unsure_detections_are_no_plates() -> None:
     infer = ScriptedInfer(yolo=rows((100, 100, 200, 125, 0.39)))
-    strict = Settings(detection_threshold=0.4, faint_threshold=1.0)
-    assert len(recognize(picture(), infer, strict)) == 0
+    assert len(recognize(picture(), infer, Settings(detection_threshold=0.4))) == 0
     assert infer.called == ["yolo", "yolo"]
 
 
@@ -250,31 +249,6 @@ def test_an_answer_for_fewer_tiles_is_refused() -> None:
 def test_a_faint_find_that_is_none_from_close_by_is_no_plate() -> None:
     infer = CloserInfer(rows((100.0, 102.0, 120.0, 108.0, 0.1)), rows(), rows())
     assert len(recognize(picture(1080, 1920), infer)) == 0
-
-
-@pytest.mark.parametrize(
-    ("scores", "texts", "changed", "wanted"),
-    [
-        pytest.param((0.06,), ("A001AA77",), {}, [0.06], id="read surely"),
-        pytest.param((0.06,), ("A001AA77",), {"temperature": 8.0}, [], id="read, not surely"),
-        pytest.param((0.06,), (), {}, [], id="not read"),
-        pytest.param((0.04,), ("A001AA77",), {}, [], id="too faint"),
-        pytest.param((0.3, 0.06, 0.2), ("", "A001AA77"), {}, [0.2], id="one of several"),
-        pytest.param((0.8, 0.06), ("", "A001AA77"), {}, [0.8], id="beside a plate"),
-        pytest.param((0.06,), ("A001AA77",), {"faint_threshold": 0.1}, [], id="too faint for it"),
-        pytest.param((0.06,), ("A001AA77",), {"roi": (0, 0, 500, 400)}, [0.06], id="in a region"),
-    ],
-)
-def test_a_faint_plate_counts_where_no_other_is_and_its_text_is_sure(
-    scores, texts, changed, wanted
-) -> None:
-    faint = rows(*((8.0 + 110 * at, 100.0, 108.0 + 110 * at, 125.0, score)
-                   for at, score in enumerate(scores, 1)))  # fmt: skip
-    plates = recognize(picture(), ScriptedInfer(faint, texts), Settings(**changed))
-    assert [round(plate.detection_score, 2) for plate in plates] == wanted
-    assert len(recognize(picture(), ScriptedInfer(faint, texts), outputs={"coordinates"})) == sum(
-        score >= 0.35 for score in scores
-    )
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,6 @@ def test_a_wrong_parameter_says_what_was_wanted(parameters, message: str) -> Non
     ("name", "least", "most", "step"),
     [
         ("detection_threshold", 0, 1, 0.01),
-        ("faint_threshold", 0, 1, 0.01),
         ("text_threshold", 0, 1, 0.01),
         ("max_plates", 1, 1000, 1),
         ("iou_threshold", 0, 1, 0.01),
@@ -77,11 +76,6 @@ def test_the_operators_value_is_a_ceiling() -> None:
     assert settings.updated({"max_plates": 20}).max_plates == 20
     with pytest.raises(ParameterError, match=r"wanted at most 20, .*operator.*, got 21"):
         settings.updated({"max_plates": 21})
-
-
-def test_a_request_with_its_own_detection_threshold_gets_no_fainter_plates() -> None:
-    assert Settings().updated({"detection_threshold": 0.3}).faint_threshold == 1
-    assert Settings().updated({"text_threshold": 0.3}).faint_threshold == 0.05
 
 
 def test_how_closely_a_request_looks_is_bounded_by_the_operator() -> None:

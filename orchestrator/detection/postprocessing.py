@@ -25,8 +25,7 @@ that are fractions from 0 to 1."""
 MAX_SHRINKAGE = 0.7
 """Pictures that were scaled down by this factor, or to less, get a second pass at full size."""
 FAINT = 0.03
-"""Boxes with a lower score than the threshold, but not than this, may be plates: small ones in
-pictures that were scaled down much, and those that a reader reads."""
+"""Boxes with a higher score may be small plates, in pictures that were scaled down much."""
 TINY = float(np.finfo(np.float32).tiny)
 """Rows with smaller scores are padding, for any threshold."""
 
@@ -42,21 +41,24 @@ class Detections:
 def to_pictures(
     rows: Array, boxes: Sequence[Letterbox], size_wh: tuple[int, int], settings: Settings
 ) -> list[Detections]:
-    """Return the detector's rows [B, K, 6], also faint ones, in pixels of each picture.
+    """Return the detector's rows [B, K, 6] above the threshold, in pixels of each picture.
 
     Args:
         rows: The detector's answer to a batch.
         boxes: The B letterboxes of the batch.
         size_wh: Size of each of the B pictures, pixels.
-        settings: The threshold. Faint rows count, too: they may be plates.
+        settings: The threshold. In a picture that was scaled down much, faint rows count, too: they
+            may be small plates.
 
     Raises:
         ModelError: The rows break the contract of the detector.
     """
     detections = []
     for found, box in zip(check_rows(rows, len(boxes)), boxes, strict=True):
-        least = max(min(settings.detection_threshold, FAINT), TINY)
-        some = found[found[:, 4] >= least]
+        least = settings.detection_threshold
+        if box.scale <= MAX_SHRINKAGE:
+            least = min(least, FAINT)
+        some = found[found[:, 4] >= max(least, TINY)]
         sure = some[some[:, 4] >= settings.detection_threshold]
         if len(sure):
             check_boxes(sure, box, size_wh)

@@ -87,9 +87,6 @@ MIN_SCORE, MIN_SHARE = 0.5, 0.3
 """Smallest score of a close-up, and its least width as a share of the picture's width. In the small
 letterbox, boxes of smaller plates are noise."""
 
-MAX_FAINT = 2
-"""Largest number of faint detections that are returned for a picture without any other."""
-
 MAX_PARTS = 2 + MAX_TILES + (MAX_TILES + 1) * MAX_NEARBY
 """Largest number of pictures that a search shows the detector: the whole one, also as a close-up;
 the tiles; and the surroundings of plates that the border of a tile, or of the region of interest,
@@ -111,31 +108,19 @@ def detect(
     return to_pictures(rows, boxes, (width, height), settings), boxes
 
 
-def search(
-    picture: Array, yolo: Yolo, settings: Settings, *, with_faint: bool = False
-) -> Detections:
+def search(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
     """Find the plates whose middle lies in the region of interest, in pixels of the picture.
 
     The surroundings of the region are searched, too, so that its border cuts no plate.
-
-    Args:
-        picture: uint8 [H, W, 3] BGR.
-        yolo: The detector.
-        settings: The thresholds and the region of interest.
-        with_faint: Where no detection reaches the threshold, the best faint ones are returned.
     """
-    roi = settings.roi
-    if roi is None:
-        return _search_whole(picture, yolo, settings, with_faint)
+    if settings.roi is None:
+        return _search_whole(picture, yolo, settings)
     height, width = picture.shape[:2]
-    x0, y0, x1, y1 = view = view_of(roi, (width, height))
-    every = replace(settings, max_plates=MAX_PLATES)
-    found = _search_whole(picture[y0:y1, x0:x1], yolo, every, with_faint)
-    if with_faint and not (found.scores >= settings.detection_threshold).any():
-        settings = _fainter(settings)
+    x0, y0, x1, y1 = view = view_of(settings.roi, (width, height))
+    found = _search_whole(picture[y0:y1, x0:x1], yolo, replace(settings, max_plates=MAX_PLATES))
     whole, cut = split_cut(found, view, (width, height))
-    again = _complete(picture, keep_inside(cut, roi), yolo, settings)
-    return best_of([keep_inside(part, roi) for part in (whole, again)], settings)
+    again = _complete(picture, keep_inside(cut, settings.roi), yolo, settings)
+    return best_of([keep_inside(part, settings.roi) for part in (whole, again)], settings)
 
 
 def find_nearby(picture: Array, box: Array, yolo: Yolo, settings: Settings) -> Array | None:
@@ -151,15 +136,8 @@ def find_nearby(picture: Array, box: Array, yolo: Yolo, settings: Settings) -> A
     return find_same(part.to_source(whole.xyxy), box)
 
 
-def _fainter(settings: Settings) -> Settings:
-    """Return the settings for a picture without a plate of the detection threshold."""
-    least = min(settings.detection_threshold, settings.faint_threshold)
-    most = min(settings.max_plates, MAX_FAINT)
-    return replace(settings, detection_threshold=least, max_plates=most)
-
-
-def _search_whole(picture: Array, yolo: Yolo, settings: Settings, with_faint: bool) -> Detections:
-    """Detect plates and keep the best of those that overlap; if there are none, faint ones.
+def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
+    """Detect plates and keep the best of those that overlap.
 
     In a picture that was scaled down much, the parts with faint or small detections are searched
     again at full size. A picture without a sure detection may be a close-up: it is searched again
@@ -172,11 +150,9 @@ def _search_whole(picture: Array, yolo: Yolo, settings: Settings, with_faint: bo
     if max(box.net.shape) <= CLOSE_UP_SIDE_PX or (best.scores > SURE).any():
         return best
     close_ups = _search_close_ups(picture, box, yolo, settings)
-    if len(close_ups.scores):
-        return best_of([drop_parts(best, close_ups), close_ups], settings)
-    if with_faint and not len(best.scores):
-        return best_of([found], _fainter(settings))
-    return best
+    if not len(close_ups.scores):
+        return best
+    return best_of([drop_parts(best, close_ups), close_ups], settings)
 
 
 def _search_tiles(
