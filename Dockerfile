@@ -2,6 +2,9 @@
 #
 #   docker build --target cpu --tag plates:1.0.0-cpu .
 #   docker build --target gpu --tag plates:1.0.0-gpu .
+#   docker buildx build --platform linux/arm64 --target cpu --tag plates:1.0.0-cpu --load .
+#
+# Nothing here names an architecture: without --platform, each is built for that of the machine (docs/arm64.md).
 #
 # What decides the answers is pinned to the byte, the packages by poetry.lock and the weights by weights/SHA256SUMS. The
 # bases are named by their most exact tags; who wants them to the byte, too, names a digest:
@@ -12,9 +15,9 @@
 # cpu: any Python that scripts/install.py takes; 3.11 is the one every test runs with.
 ARG PYTHON_IMAGE=python:3.11.15-slim-bookworm
 # gpu: -pyt-python-py3 holds Triton's Python backend, its PyTorch backend, which is not used (docs/why/docker.md), and
-# nothing else. From 26.04 on Triton's readiness tells
-# of dead Python workers, 26.09 ends cleanly with metrics of their own, and 26.10 begins to carry CUDA's compilers.
-ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.09-pyt-python-py3
+# nothing else. From 26.04 on Triton's readiness tells of dead Python workers, 26.09 ends cleanly with metrics of their
+# own, 26.11 fixes a use after free in the dynamic batcher. 26.10 begins to carry CUDA's compilers.
+ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.11-pyt-python-py3
 
 
 # The locked packages. Nothing here depends on the code, so that a change of it does not install PyTorch again; the

@@ -7,14 +7,14 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-growth bench-commits soak faults camera-faults sbom audit bundle wheels gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-growth bench-commits soak soak-bls faults camera-faults sbom audit bundle wheels gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start the service: page, REST and KServe on localhost:8000, gRPC on 8001"
 	@echo "make cameras     install the package for cameras: plates watch, plates serve --cameras, the control room"
 	@echo "make test        run the tests; make unit: those without a real server or browser"
-	@echo "make nightly     run the tests that make test leaves out: studies of a minute or longer"
+	@echo "make nightly     run the tests that make test leaves out: studies of a minute or longer; then make soak-bls"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench-commits       BASE=main~1: is this commit slower, or does it read fewer plates?"
 	@echo "make bench-growth        pictures a second by cores, plates and megapixels, and what one more costs"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
+	@echo "make soak-bls    MINUTES=60 of 16 calls at once, by 8 workers that call the networks"
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make camera-faults  break plates watch, and what is around it: docs/reliability.md"
 	@echo "make example-bls, -digits, -restoration, -ocr, -stream   other pipelines on the same server"
@@ -31,7 +32,7 @@ help:
 	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: step by step, and one page"
 	@echo "make gpu-quick   the most telling of these steps, in eight minutes"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
-	@echo "make before-release  as root, an hour or two: all checks that make test leaves out, and a table of them"
+	@echo "make before-release  as root, two or three hours: all checks that make test leaves out, and a table of them"
 	@echo "make bundle      one archive for a machine without a network; OPTIONS='--without torch --parts 60M'"
 	@echo "make wheels      the two packages as wheels, checked: dist/; TAG=v1.0.0 for a release"
 	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"
@@ -62,6 +63,7 @@ unit: .venv/.dev
 
 nightly: .venv/.dev
 	$(PYTEST) -m nightly
+	$(MAKE) soak-bls
 
 check: .venv/.dev
 	$(BIN)/ruff check
@@ -111,6 +113,10 @@ gpu-quick: .venv/.workshop
 
 soak: .venv/.workshop
 	$(BIN)/plates soak
+
+# Many workers call the networks at once, on the embedded Triton: docs/soak.md says why.
+soak-bls: .venv/.workshop
+	$(BIN)/plates soak --minutes $(MINUTES) --callers 16 --pictures 8 --out reports/soak-bls
 
 faults: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.faults --json reports/faults.json --logs reports/faults \

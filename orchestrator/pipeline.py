@@ -12,12 +12,14 @@ from orchestrator.arrays import Array, Infer, Tensors
 from orchestrator.contract import ALL_OUTPUTS, FROM_DETECTION, FROM_RECTIFICATION, TEXTS
 from orchestrator.detection.postprocessing import Detections
 from orchestrator.detection.search import detect, search
-from orchestrator.formats.plate_formats import Formats, code_in
+from orchestrator.formats.layouts import code_in
+from orchestrator.formats.plate_formats import Formats
 from orchestrator.formats.regions import region_with
 from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import compose, corners_of, frames_of
 from orchestrator.reading.closer_look import closer_look
+from orchestrator.reading.countries import with_country
 from orchestrator.reading.crops import crop_boxes, cut_boxes, normalize_crops, resize_crop
 from orchestrator.reading.ctc import Reading
 from orchestrator.reading.hidden_ends import find_hidden_ends
@@ -152,6 +154,8 @@ def doubt(reading: Reading) -> Reading:
 
 def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
     """Add the reading; the best candidate becomes the text when its score is high enough."""
+    if formats.country:
+        return with_country(plate, reading, text_threshold, formats)
     best = reading.candidates[0][0] if reading.candidates else ""
     text = best if reading.score >= text_threshold else ""
     name, layout = formats.match(text, reading.lines)

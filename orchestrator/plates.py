@@ -68,6 +68,19 @@ class PlateRegion:
     name: str
 
 
+@dataclass(frozen=True)
+class PlateCountry:
+    """The country of a plate, read from its sign and its text.
+
+    Attributes:
+        code: ISO 3166 in lower case, `kz`.
+        score: In [0, 1], its share of the probability of all candidates.
+    """
+
+    code: str
+    score: float
+
+
 @dataclass(frozen=True, repr=False)
 class Plate:
     """One plate found in a picture.
@@ -84,6 +97,7 @@ class Plate:
         corners: The quadrilateral in picture pixels, clockwise from top-left.
         format: Name of the plate format of `text`, `""` for none.
         region: The region whose code `text` bears; None without a code, or with an unknown one.
+        country: The country of `text`; None without a text, and from readers of one country.
     """
 
     xyxy: tuple[float, float, float, float]
@@ -96,6 +110,7 @@ class Plate:
     corners: tuple[tuple[float, float], ...] = ()
     format: str = ""
     region: PlateRegion | None = None
+    country: PlateCountry | None = None
 
     @property
     def text_native(self) -> str | None:
@@ -109,6 +124,11 @@ class Plate:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and `text_native` for JSON, with numbers rounded as over REST."""
         values = {name: _rounded(value, _decimals(name)) for name, value in asdict(self).items()}
+        country = values.pop("country")  # a field only where the reader knows several countries
+        if country:
+            values["country"] = {
+                name: _rounded(one, SCORE_DECIMALS) for name, one in country.items()
+            }
         return values | {"text_native": self.text_native}
 
     def may_be_cut(self, size_wh: tuple[int, int]) -> bool:
@@ -123,6 +143,11 @@ class Plate:
             return False
         xs, ys = zip(self.xyxy[:2], self.xyxy[2:], *self.corners, strict=True)
         return is_near((min(xs), min(ys), max(xs), max(ys)), (0, 0, *size_wh), NEAR_EDGE)
+
+
+def country_code(format_name: str) -> str:
+    """Return the country that a format's name begins with: `kz` of `kz_car`."""
+    return format_name.partition("_")[0]
 
 
 def native_text(text: str, format_name: str) -> str | None:

@@ -62,6 +62,7 @@ class Camera:
             the system's.
         message: Places of values in the messages of a camera that sends; None for its vendor's.
         read_files: `move` or `delete`: what becomes of pictures of a folder that were read.
+        view_angle_deg: Horizontal angle of view, for the speed of vehicles; None if not known.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Camera:
     tls_ca_file: Path | None = None
     message: MessageForm | None = None
     read_files: str = MOVE
+    view_angle_deg: float | None = None
 
     def __post_init__(self) -> None:
         check_sizes(self)
@@ -96,6 +98,8 @@ class Camera:
             check_range(name, getattr(self, name), 0, 1)
         if self.retention_days is not None:
             check_range("retention_days", self.retention_days, 0, 36500)
+        if self.view_angle_deg is not None:
+            check_range("view_angle_deg", self.view_angle_deg, 1, 150)
         _check_unique("zone", [zone.name for zone in self.zones])
         _check_unique("line", [line.name for line in self.lines])
 

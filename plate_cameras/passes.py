@@ -102,6 +102,8 @@ class Pass:
         direction: Motion as the plate's size shows it.
         crossings: Lines that were crossed, in their order.
         speed_widths_s: Median speed of the plate in the picture, in plate widths a second.
+        speed_kmh: Mean speed on the road, see `tracking.road_speed`; None if it is not known.
+        speed_error_kmh: Error of `speed_kmh`, which nine in ten passes do not exceed.
         zones: Names of the camera's zones in which the plate was seen, in their order.
         observations: The plate in each frame, in their order.
         best: The frame that shows the plate best.
@@ -126,6 +128,8 @@ class Pass:
     observations: tuple[Observation, ...] = field(repr=False)
     best: BestFrame = field(repr=False)
     last_moment_s: float | None = None
+    speed_kmh: float | None = None
+    speed_error_kmh: float | None = None
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ class PassEvent:
 
 OF_A_ROW = (
     "id", "camera", "progress", "clock", "first_seen_s", "last_seen_s", "text", "text_score",
-    "format", "direction", "speed_widths_s",
+    "format", "direction", "speed_widths_s", "speed_kmh", "speed_error_kmh",
 )  # fmt: skip
 """Attributes of a pass that a row has in the same form."""
 PREFIX = "pass."
@@ -248,6 +252,8 @@ def describe_row(row: Mapping[str, Any]) -> dict[str, Any]:
             for crossing in row["crossings"]
         ],
         "speed_widths_s": round(row["speed_widths_s"], 2),
+        "speed_kmh": row["speed_kmh"],
+        "speed_error_kmh": row["speed_error_kmh"],
         "zones": [*row["zones"]],
         "frames": row["frames"],
         "best": {

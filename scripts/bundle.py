@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Put all that the service needs into one archive, for a machine without a network.
 
-usage: bundle.py [--python 3.11] [--without torch,openvino] [--parts 60M] [--to dist]
+usage: bundle.py [--python 3.11] [--machine aarch64] [--without torch,openvino] [--parts 60M]
+                 [--to dist]
 
 The archive holds the committed files of the project with the weights and a sample picture, the
 wheels of poetry.lock that serving needs, Triton's among them, and an `install.sh`. It is for Linux
-on x86_64 and one version of Python. pip finds the wheels where it finds packages on this machine
-and checks their SHA-256. PyTorch's CPU builds are in an index of their own: PIP_EXTRA_INDEX_URL
-names that, or PIP_FIND_LINKS a folder with the wheel.
+on one architecture and one version of Python. pip finds the wheels where it finds packages on this
+machine and checks their SHA-256. PyTorch's CPU builds are in an index of their own:
+PIP_EXTRA_INDEX_URL names that, or PIP_FIND_LINKS a folder with the wheel.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from install import (
     requirements,
     split_left_out,
 )
-from locked import held
+from locked import MACHINES, held
 
 GLIBC = range(5, 36)  # Triton's wheel wants glibc 2.35; the others are content with less
-TAGS = [
-    *(f"manylinux_2_{minor}_x86_64" for minor in reversed(GLIBC)),
-    "manylinux2014_x86_64",
-    "manylinux1_x86_64",
-    "linux_x86_64",
-]
+TAGS = (
+    *(f"manylinux_2_{minor}" for minor in reversed(GLIBC)),
+    "manylinux2014",
+    "manylinux1",
+    "linux",
+)
 PYTHONS = ("3.10", "3.11", "3.12")
 INSTALL = Path(__file__).resolve().with_name("bundle_install.sh")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -58,16 +59,18 @@ def main() -> None:
     """Make the archive, and print the sizes of what it holds."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--python", choices=PYTHONS, default="3.11")
+    parser.add_argument("--machine", choices=MACHINES, default=MACHINES[0])
     parser.add_argument("--without", type=split_left_out, default=(), metavar="NAME,NAME")
     parser.add_argument("--parts", type=parse_size, metavar="SIZE")
     parser.add_argument("--to", type=Path, default=PROJECT / "dist")
     given = parser.parse_args()
     given.to.mkdir(parents=True, exist_ok=True)
-    archive = given.to / f"{folder_name()}-py{given.python.replace('.', '')}.tar"
+    archive = given.to / archive_name(given.python, given.machine)
     with tempfile.TemporaryDirectory() as folder:
-        wheels = download(Path(folder), given.python, given.without)
+        wheels = download(Path(folder), given.python, given.machine, given.without)
         project = archive_project()
-        write(archive, project, wheels, install_script(given.python, given.without))
+        script = install_script(given.python, given.machine, given.without)
+        write(archive, project, wheels, script)
     show_sizes(wheels, len(project), archive)
     for part in split(archive, given.parts) if given.parts else (archive,):
         print(f"{hash_file(part)}  {part}")
@@ -88,19 +91,26 @@ def folder_name() -> str:
     return f"plates-{match[1]}"
 
 
-def choose_pins(python: str, without: tuple[str, ...]) -> list[str]:
+def archive_name(python: str, machine: str) -> str:
+    """Return the name of the archive; x86-64, the usual architecture, is not named."""
+    architecture = "" if machine == MACHINES[0] else f"-{machine}"
+    return f"{folder_name()}-py{python.replace('.', '')}{architecture}.tar"
+
+
+def choose_pins(python: str, machine: str, without: tuple[str, ...]) -> list[str]:
     """Return the packages of a machine that serves, each with its hashes."""
-    packages = [one for one in held(read_lock(), "cpu", python) if one["name"] not in without]
-    locked = [requirement(package) for package in packages if package["name"] != "torch"]
+    packages = held(read_lock(), "cpu", python, machine)
+    left_out = {"torch", *without}
+    locked = [requirement(package) for package in packages if package["name"] not in left_out]
     return [*locked, pin_of("poetry-core"), *(() if "torch" in without else (cpu_torch(),))]
 
 
-def download(folder: Path, python: str, without: tuple[str, ...]) -> dict[str, int]:
+def download(folder: Path, python: str, machine: str, without: tuple[str, ...]) -> dict[str, int]:
     """Fetch the wheels into a folder; return their paths and sizes."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
     target = ["--only-binary=:all:", "--no-deps", "--require-hashes", f"--python-version={python}"]
-    tags = [f"--platform={tag}" for tag in TAGS]
-    with requirements(choose_pins(python, without)) as file:
+    tags = [f"--platform={tag}_{machine}" for tag in TAGS]
+    with requirements(choose_pins(python, machine, without)) as file:
         command = [*pip, *target, *tags, "-d", str(folder), "-r", file]
         if subprocess.run(command, check=False).returncode:
             sys.exit(
@@ -120,10 +130,11 @@ def archive_project() -> bytes:
     return done.stdout
 
 
-def install_script(python: str, without: tuple[str, ...]) -> str:
+def install_script(python: str, machine: str, without: tuple[str, ...]) -> str:
     """Return the script that installs from the unpacked archive."""
     words = f"--without {','.join(without)}" if without else ""
-    return INSTALL.read_text().replace("@PYTHON@", python).replace("@OPTIONS@", words)
+    script = INSTALL.read_text().replace("@PYTHON@", python).replace("@MACHINE@", machine)
+    return script.replace("@OPTIONS@", words)
 
 
 def write(archive: Path, project: bytes, wheels: dict[str, int], script: str) -> None:

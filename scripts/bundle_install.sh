@@ -6,6 +6,10 @@
 # PLATES_PYTHON names a Python @PYTHON@ if `python@PYTHON@` does not.
 set -eu
 cd "$(dirname "$0")"
+if [ "$(uname -m)" != @MACHINE@ ]; then
+    echo "install: wanted a machine of the architecture @MACHINE@, got $(uname -m); make bundle has the option --machine" >&2
+    exit 1
+fi
 python=${PLATES_PYTHON:-python@PYTHON@}
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || version=none
 if [ "$version" != @PYTHON@ ]; then

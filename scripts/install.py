@@ -4,7 +4,8 @@
 usage: install.py [--group dev|docs|workshop|examples|audit|fuzz|train] ... [--venv .venv]
                   [--extras cameras,s3] [--torch cpu|cuda] [--without torch,openvino]
 
-The server needs Python 3.10 to 3.12 with its shared library. `.venv` gets the first of these:
+The server needs Python 3.10 to 3.12 with its shared library, on ARM64 3.11 or 3.12. `.venv` gets
+the first of these:
 PLATES_PYTHON, this one, python3.12, 3.11 and 3.10 of the PATH, or what uv puts in `.venv-python`.
 
 PyTorch is installed first. It is the CPU build unless there is an NVIDIA GPU: the CUDA build has
@@ -33,9 +34,10 @@ PROJECT = Path(__file__).resolve().parents[1]
 LOCK = PROJECT / "poetry.lock"
 CPU_TORCH = Path(__file__).resolve().with_name("torch-cpu.sha256")
 OLDEST_HERE = (3, 9)  # the oldest Python that runs this script
-OLDEST, NEWEST = (3, 10), (3, 12)  # Pythons that the server's workers are built for
+# Pythons that the server's workers are built for. On ARM64, gevent has no wheel for 3.10.
+OLDEST, NEWEST = (3, 10 if os.uname().machine == "x86_64" else 11), (3, 12)
 BROUGHT = "3.11"  # the Python that every test runs with
-WANTED = "Python 3.10 to 3.12 with its shared library"
+WANTED = f"Python 3.{OLDEST[1]} to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton|nvimgcodec))")
 GROUPS = (
     "dev",

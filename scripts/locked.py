@@ -18,11 +18,11 @@ LINUX = {
     "extra": "server",
     "implementation_name": "cpython",
     "os_name": "posix",
-    "platform_machine": "x86_64",
     "platform_python_implementation": "CPython",
     "platform_system": "Linux",
     "sys_platform": "linux",
 }
+MACHINES = ("x86_64", "aarch64")  # architectures of the images
 PYTHON = {"cpu": "3.11", "gpu": "3.12"}  # versions in the base images
 
 
@@ -35,18 +35,22 @@ def main() -> None:
         print(requirement(package))
 
 
-def held(packages: list[dict], image: str, version: str = "") -> list[dict]:
+def held(
+    packages: list[dict], image: str, version: str = "", machine: str = MACHINES[0]
+) -> list[dict]:
     """Return the locked packages of an image; of two versions the one with the closer marker.
 
     Args:
         packages: The packages of poetry.lock.
         image: `cpu` or `gpu`.
         version: Another Python than the image's, as `3.12`.
+        machine: The architecture; it changes no package of an image, as a test says.
     """
     from pip._vendor.packaging.markers import Marker
 
     version = version or PYTHON[image]
     there = {**LINUX, "python_version": version, "python_full_version": f"{version}.0"}
+    there["platform_machine"] = machine
     chosen = {}
     for package in sorted(packages, key=lambda package: len(marker_of(package, ["main"]))):
         marker = marker_of(package, ["main"])

@@ -164,9 +164,9 @@ def test_a_plate_that_the_edge_of_the_picture_may_cut_has_no_sure_text() -> None
     assert plate.candidates[0] == ("B840OK19", plate.text_score)
 
 
-@pytest.mark.parametrize(("evidence", "text", "score"), [(4.0, "B840OK19", 1), (6.0, "", 0.5)])
+@pytest.mark.parametrize(("evidence", "text", "score"), [(0.9, "B840OK19", 1), (1.1, "", 0.5)])
 def test_a_plate_whose_end_is_hidden_has_no_sure_text(monkeypatch, evidence, text, score) -> None:
-    monkeypatch.setattr(hidden_ends, "weigh_end", lambda *_: evidence)
+    monkeypatch.setattr(hidden_ends, "weigh_ends", lambda *_: [evidence])
     infer = ScriptedInfer(rows((240.0, 100.0, 339.0, 125.0, 0.9)), ("B840OK19",))
     (plate,) = recognize(picture(), infer)
     assert (plate.text, plate.raw_text) == (text, "B840OK19")
@@ -175,7 +175,7 @@ def test_a_plate_whose_end_is_hidden_has_no_sure_text(monkeypatch, evidence, tex
 
 def test_the_look_at_a_plates_end_takes_time_of_the_texts(monkeypatch) -> None:
     steps: list[str] = []
-    monkeypatch.setattr(hidden_ends, "weigh_end", lambda *_: steps.append("look") or 0.0)
+    monkeypatch.setattr(hidden_ends, "weigh_ends", lambda *_: steps.append("look") or [0.0])
     infer = ScriptedInfer(rows((240.0, 100.0, 339.0, 125.0, 0.9)), ("B840OK19",))
     infer.lap = steps.append
     recognize(picture(), infer)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.plates import Plate, PlateRegion, Plates, native_text
+from orchestrator.plates import Plate, PlateCountry, PlateRegion, Plates, native_text
 
 
 def test_no_plates_make_an_empty_table_with_columns() -> None:
@@ -18,7 +18,9 @@ def test_no_plates_make_an_empty_table_with_columns() -> None:
 
 def test_the_table_has_everything_that_a_plate_has() -> None:
     more = {"x0", "y0", "x1", "y1", "region_code", "text_native"}
-    assert set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy"} | more
+    assert (
+        set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy", "country"} | more
+    )
 
 
 def test_the_table_has_a_row_per_plate() -> None:
@@ -130,8 +132,13 @@ def test_plates_are_told_as_json_can_hold_them() -> None:
     assert Plates().to_dict() == {"plates": []}
     told = json.dumps(Plates((Plate((1, 2, 3, 4), text="A001AA77"),)).to_dict())
     (plate,) = json.loads(told)["plates"]
-    assert set(plate) == {f.name for f in fields(Plate)} | {"text_native"}
+    assert set(plate) == {f.name for f in fields(Plate)} - {"country"} | {"text_native"}
     assert (plate["xyxy"], plate["text"]) == ([1, 2, 3, 4], "A001AA77")
+
+
+def test_a_country_is_told_only_where_the_reader_knows_several() -> None:
+    plate = Plate((1, 2, 3, 4), country=PlateCountry("kz", 0.98765))
+    assert plate.to_dict()["country"] == {"code": "kz", "score": 0.9877}
 
 
 WHOLE = (100.0, 100.0, 200.0, 125.0)

@@ -7,30 +7,33 @@ countries.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
+from orchestrator.formats.layouts import (
+    BREAK,
+    KINDS,
+    MAX_LENGTH,
+    check_alphabet,
+    check_letters,
+    check_signs,
+    check_single,
+    code_in,
+    flatten,
+    lines_of,
+)
 from orchestrator.host.toml_files import check_range, read_table
 
-MAX_LENGTH = 9
-"""Largest number of characters of a text: a row of the output `character_scores` has room for so
-many."""
 MAX_LAYOUTS = 63
-MAX_CHARACTERS = 126
-"""Largest number of characters of an alphabet. No country has more, nor more layouts than
-`MAX_LAYOUTS`: the time of the beam search grows with both."""
+"""Largest number of layouts of a country: the time of the beam search grows with it."""
 MAX_NATS = 20.0
 """Most nats of evidence against a region or a format: a factor of 5e8 is as good as a ban."""
 COUNTRIES = Path(__file__).with_name("countries")
 """The folder with one folder for each country that the project knows."""
 RUSSIA = COUNTRIES / "russia" / "formats.toml"
-KINDS = {"L": "letters", "D": "digits", "R": "digits"}
-BREAK = "/"
-"""The character of a layout after which the second line of the plate begins."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ class PlateFormat:
 
     Attributes:
         name: For example `ru_car`.
-        layouts: One or more strings of `L` (letter), `D` (digit), `R` (a region's digit) and
-            lower-case letters. A lower-case letter stands for only its capital (`DDDcdDRR`:
-            004CD177). A `/` separates the lines of a plate of two lines.
+        layouts: One or more strings of `L` (letter), `A` (any letter of the alphabet), `D` (digit),
+            `R` (a region's digit) and lower-case letters. A lower-case letter stands for only its
+            capital (`DDDcdDRR`: 004CD177). A `/` separates the lines of a plate of two lines.
         share: How often it is rendered, relative to the shares of the other formats; 0: never.
         rare_nats: The penalty of a reading with this format, for kinds that are seldom seen. It is
             the natural logarithm of the factor by which such a reading is less likely.
@@ -63,7 +66,7 @@ class PlateFormat:
             known = all(place in KINDS or place.islower() for place in "".join(lines))
             if len(lines) > 2 or not all(lines) or not known:
                 raise SettingsError(
-                    f"layout of {self.name}: wanted L, D, R and lower-case letters, and at most "
+                    f"layout of {self.name}: wanted L, A, D, R and lower-case letters, and at most "
                     f"one {BREAK} between them, got {layout!r}"
                 )
             if len("".join(lines)) > MAX_LENGTH:
@@ -83,8 +86,21 @@ class Region:
 
 
 @dataclass(frozen=True)
+class CountrySign:
+    """The sign of a country, such as flag and code in a corner; texts are shown without it.
+
+    Attributes:
+        code: The country, ISO 3166: `kz`. The names of its formats begin with it.
+        sign: The character of the alphabet that stands for the sign: `Ⓚ`, in layouts `ⓚ`.
+    """
+
+    code: str
+    sign: str
+
+
+@dataclass(frozen=True)
 class Formats:
-    """The plates of a country, as its TOML file has them.
+    """The plates of a country, as its TOML file has them, or of several countries.
 
     Attributes:
         alphabet: Every character a plate may have, in the order of the reader's classes.
@@ -96,6 +112,10 @@ class Formats:
         renderer: `module:function` that draws such plates, see `workshop.rendering.country`. The
             module is a file beside the formats' own, or can be imported. Empty means that they
             cannot be drawn.
+        extends: A folder of `COUNTRIES`: its formats and regions come before these, its letters
+            and its penalty apply. Empty once they are taken over.
+        country: The countries whose plates bear a sign, in files of several countries. The names
+            of all formats of such a file begin with the country's code and `_`.
 
     Raises:
         SettingsError: A character, a name or a code comes twice. There is no format, or there are
@@ -108,13 +128,18 @@ class Formats:
     renderer: str = ""
     letters: str = ""
     unknown_region_nats: float = 0.0
+    extends: str = ""
+    country: tuple[CountrySign, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_alphabet(self.alphabet)
-        _check_letters(self.letters, self.alphabet)
-        _check_single("formats: wanted each name", [kind.name for kind in self.format])
+        if self.extends:
+            self._take_over(self.extends)
+        check_alphabet(self.alphabet)
+        check_letters(self.letters, self.alphabet)
+        check_signs([entry.code for entry in self.country], [*self.signs], self.alphabet)
+        check_single("formats: wanted each name", [kind.name for kind in self.format])
         codes = [code for region in self.region for code in region.codes]
-        _check_single("regions: wanted each code", codes)
+        check_single("regions: wanted each code", codes)
         for code in codes:
             if not code or set(code) - {char for char in self.alphabet if char.isdigit()}:
                 raise SettingsError(f"regions: wanted codes of the alphabet's digits, got {code!r}")
@@ -130,6 +155,16 @@ class Formats:
                 raise SettingsError(
                     f"alphabet: wanted {letters} for the layouts, got {self.alphabet!r}"
                 )
+
+    def _take_over(self, name: str) -> None:
+        """Put the formats and regions of a country before these, with its letters and penalty."""
+        known = sorted(file.parent.name for file in COUNTRIES.glob("*/formats.toml"))
+        if name not in known:
+            raise SettingsError(f"extends: wanted one of {', '.join(known)}, got {name!r}")
+        base = read_formats(COUNTRIES / name / "formats.toml")
+        joined = {"format": base.format + self.format, "region": base.region + self.region}
+        nats = base.unknown_region_nats
+        vars(self).update(joined, letters=base.letters, unknown_region_nats=nats, extends="")
 
     def __hash__(self) -> int:
         """Return a hash at once: that of all fields took a tenth of a millisecond at each call."""
@@ -151,8 +186,9 @@ class Formats:
 
     def admits(self, place: str, char: str) -> bool:
         """Tell whether a place of a layout, given by its character, allows a character."""
-        if place == "L":
-            return char in (self.letters or self.alphabet) and not char.isdigit()
+        if place in ("L", "A"):
+            pool = self.letters if place == "L" and self.letters else self.alphabet
+            return char in pool and not char.isdigit() and char not in self.signs
         if place in ("D", "R"):
             return char in self.alphabet and char.isdigit()
         return char == place.upper()
@@ -199,6 +235,16 @@ class Formats:
             layout = self.match(text, 1)[1] or self.match(text, 2)[1]
         return code_in(text, layout)
 
+    def shown(self, text: str) -> str:
+        """Return a text as it is shown: without the signs of countries."""
+        signs = self.signs
+        return "".join([char for char in text if char not in signs]) if signs else text
+
+    @cached_property
+    def signs(self) -> dict[str, str]:
+        """The codes of the countries by their signs."""
+        return {entry.sign: entry.code for entry in self.country}
+
     @cached_property
     def regions(self) -> dict[str, Region]:
         """The regions by their codes."""
@@ -239,27 +285,6 @@ def _compile(formats: Formats, layout: str) -> re.Pattern[str]:
     return re.compile("".join(f"(?:{place or '(?!)'})" for place in places))
 
 
-def flatten(layout: str) -> str:
-    """Return a layout with its lines one after the other."""
-    return layout.replace(BREAK, "")
-
-
-def code_in(text: str, layout: str) -> str:
-    """Return the region code of a text, given its one-line layout; `""` for none."""
-    return "".join([text[at] for at in places_of_code(layout) if at < len(text)])
-
-
-@lru_cache(maxsize=256)
-def places_of_code(layout: str) -> tuple[int, ...]:
-    """Return the places of the region code in a one-line layout."""
-    return tuple(at for at, place in enumerate(layout) if place == "R")
-
-
-def lines_of(layout: str) -> int:
-    """Return the number of lines of a plate with this layout."""
-    return layout.count(BREAK) + 1
-
-
 def read_formats(file: Path = RUSSIA) -> Formats:
     """Read a country's file.
 
@@ -273,28 +298,3 @@ def read_formats(file: Path = RUSSIA) -> Formats:
 def russian() -> Formats:
     """Return the formats that the project's own weights read: those of Russian plates."""
     return read_formats(RUSSIA)
-
-
-def _check_alphabet(alphabet: str) -> None:
-    _check_single("alphabet: wanted each character", alphabet)
-    if any(char.isspace() or char == BREAK for char in alphabet):
-        raise SettingsError(f"alphabet: wanted no spaces and no {BREAK}, got {alphabet!r}")
-    if len(alphabet) > MAX_CHARACTERS:
-        raise SettingsError(
-            f"alphabet: wanted up to {MAX_CHARACTERS} characters, got {len(alphabet)}"
-        )
-
-
-def _check_letters(letters: str, alphabet: str) -> None:
-    _check_single("letters: wanted each character", letters)
-    for char in letters:
-        if char not in alphabet or char.isdigit():
-            raise SettingsError(
-                f"letters: wanted characters of the alphabet that are no digits, got {char!r}"
-            )
-
-
-def _check_single(rule: str, values: Iterable[str]) -> None:
-    double = [value for value, count in Counter(values).items() if count > 1]
-    if double:
-        raise SettingsError(f"{rule} once, got {double[0]!r} more than once")

@@ -27,6 +27,10 @@ def known_region(text: str, format_name: str) -> PlateRegion | None:
 
 @lru_cache(maxsize=1)
 def _by_format() -> dict[str, Formats]:
-    """Return the formats of each country that the project knows, by the names of its formats."""
-    countries = (read_formats(file) for file in sorted(COUNTRIES.glob("*/formats.toml")))
+    """Return the formats of each country that the project knows, by the names of its formats.
+
+    A country's own file goes before one of several countries.
+    """
+    countries = [read_formats(file) for file in sorted(COUNTRIES.glob("*/formats.toml"))]
+    countries.sort(key=lambda formats: -len(formats.country))
     return {plate_format.name: formats for formats in countries for plate_format in formats.format}

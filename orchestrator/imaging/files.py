@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -114,11 +115,36 @@ def unpack(encoded: bytes, header: Header) -> Bgr:
         PictureError: Some parts of it cost too much, or OpenCV cannot read it, or too much of it
             is missing.
     """
-    import cv2  # half of a client's size, so it is optional
-
     name = f"{header.width}x{header.height} picture"
     file = encoded if header.is_one_scan else keep_pixels(encoded, name)
     file += END_OF_JPEG if header.is_cut else b""
+    is_plain = header.is_one_scan and not header.is_cut
+    pixels = _decode_jpeg(file) if is_plain else None
+    if pixels is None:
+        pixels = _decode_by_opencv(file, name)
+    if header.is_cut:
+        _check_missing(pixels, name)
+    return turn_upright(pixels, header.orientation)
+
+
+def _decode_jpeg(jpeg: bytes) -> Bgr | None:
+    """Return the pixels of a JPEG of one scan: those that OpenCV gives, in less time.
+
+    Both use libjpeg-turbo, but OpenCV copies the pixels to new memory once more.
+
+    Returns:
+        None if simplejpeg finds any fault or is not installed. OpenCV then reads or rejects it.
+    """
+    with suppress(ImportError, ValueError, MemoryError):
+        from simplejpeg import decode_jpeg
+
+        return np.asarray(decode_jpeg(jpeg, "BGR", strict=True))
+    return None
+
+
+def _decode_by_opencv(file: bytes, name: str) -> Bgr:
+    import cv2  # half of a client's size, so it is optional
+
     flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     try:
         bgr = cv2.imdecode(np.frombuffer(file, np.uint8), flags)
@@ -126,10 +152,7 @@ def unpack(encoded: bytes, header: Header) -> Bgr:
         raise PictureError(f"encoded_image: damaged {name}") from error
     if bgr is None:
         raise PictureError(f"encoded_image: damaged {name}")
-    pixels = np.asarray(bgr, np.uint8)
-    if header.is_cut:
-        _check_missing(pixels, name)
-    return turn_upright(pixels, header.orientation)
+    return np.asarray(bgr, np.uint8)
 
 
 def _check_missing(bgr: Bgr, name: str) -> None:

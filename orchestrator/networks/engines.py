@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import platform
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 CPU_INFO = Path("/proc/cpuinfo")
+X86 = {"x86_64", "AMD64"}
+"""The names of the architecture on which 8-bit networks were measured, and whose flags are read."""
 VNNI = {"avx512_vnni", "avx_vnni"}
 """CPU flags of x86's 8-bit dot products; without them INT8 overflows and is hardly faster."""
 BFLOAT16 = {"avx512_bf16", "amx_bf16"}
@@ -74,10 +77,18 @@ def explain(engine: Engine, *, on_gpu: bool) -> Choice:
         return Choice(Engine.TORCHSCRIPT_FP16, "there is a GPU")
     if importlib.util.find_spec("openvino") is None:
         return Choice(Engine.TORCHSCRIPT, "OpenVINO is not installed")
+    if not is_x86():
+        reason = f"8-bit integers are for x86-64, and this is {platform.machine()}"
+        return Choice(Engine.OPENVINO, reason)
     flags = sorted(VNNI.intersection(read_flags()))
     if flags:
         return Choice(Engine.OPENVINO_INT8, f"the CPU has {flags[0]}: fast 8-bit integers")
     return Choice(Engine.OPENVINO, f"the CPU has neither {' nor '.join(sorted(VNNI))}")
+
+
+def is_x86() -> bool:
+    """Tell whether the processor is an x86."""
+    return platform.machine() in X86
 
 
 def has_bfloat16() -> bool:
@@ -86,7 +97,12 @@ def has_bfloat16() -> bool:
 
 
 def read_flags() -> list[str]:
-    """Return the flags of the CPU; none where Linux lists none, as on ARM."""
+    """Return the flags of an x86 CPU; none on another one.
+
+    On an emulated ARM machine, Linux lists the flags of the x86 CPU below it.
+    """
+    if not is_x86():
+        return []
     try:
         lines = CPU_INFO.read_text().splitlines()
     except OSError:

@@ -1,6 +1,6 @@
 """OpenVINO: saves networks in its intermediate representation, .xml and .bin, and runs them.
 
-Source: OpenVINO 2026, "Model preparation" and "CPU device".
+Source: OpenVINO 2026, "Model preparation" and "CPU device"; for kept steps `intel_cpu/src/config`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import openvino
 
 from orchestrator.contract import INPUT
 from orchestrator.host.disk_files import part_of
-from orchestrator.networks.engines import has_bfloat16
+from orchestrator.networks.engines import has_bfloat16, is_x86
 from orchestrator.networks.registry import Network
 
 Array = npt.NDArray[Any]
@@ -29,7 +29,8 @@ SMALL = 192 * 320 * 3
 have a copy for small ones: a copy takes 2 ms longer after a picture of another size."""
 KEPT_STEPS = 300
 """Prepared steps that a copy of a network keeps for other sizes of pictures than the last. The
-detector needs some 70 of them for each size. A size that is not kept takes 3 ms more."""
+detector needs some 70 of them for each size. A size that is not kept takes 3 ms more. It is for x86
+alone: on ARM64 OpenVINO keeps none, because kept steps answer with the numbers of others there."""
 PRECISION = ["plates", "precision"]
 """Key in a file that marks a network which bears less than float32."""
 STRIDE = ["plates", "stride"]
@@ -173,15 +174,15 @@ def choose_options(network: openvino.Model, threads: int) -> dict[str, Any]:
         network: The network.
         threads: CPU threads of an inference.
     """
-    return {
+    options = {
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         # On CPUs with bfloat16, that is the default. It is quicker, but two plates of 214
         # were lost, except with networks that bear it.
         "INFERENCE_PRECISION_HINT": "bf16" if _may_be_bfloat16(network) else "f32",
         "ENABLE_CPU_PINNING": False,  # other processes use these cores, too
-        "CPU_RUNTIME_CACHE_CAPACITY": KEPT_STEPS,
     }
+    return {**options, "CPU_RUNTIME_CACHE_CAPACITY": KEPT_STEPS} if is_x86() else options
 
 
 def _takes_any_size(network: openvino.Model) -> bool:

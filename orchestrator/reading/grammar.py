@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from orchestrator.formats.plate_formats import MAX_LENGTH, Formats, flatten, places_of_code
+from orchestrator.formats.layouts import MAX_LENGTH, flatten, places_of_code
+from orchestrator.formats.plate_formats import Formats
 
 
 @dataclass(frozen=True, eq=False)

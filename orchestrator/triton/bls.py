@@ -20,7 +20,8 @@ from orchestrator.triton.placement import CALLER
 AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size")
 """Texts of Triton's errors when it stops, has unloaded a model, has lost a worker or is full.
 Another server, or this one a moment later, would have answered. So it is when memory runs out. Only
-the text of a called model's error arrives here: Triton 2.51 calls every one internal."""
+the text of a called model's error arrives here: Triton 2.51 calls every one internal. Its
+`pb_utils.is_model_ready` is no substitute: it is true for a model with a dead worker."""
 
 CANCELLED = "the caller has cancelled the call"
 

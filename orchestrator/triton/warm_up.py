@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from orchestrator.arrays import Array, Tensors, floats_like
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
-from orchestrator.formats.plate_formats import Formats, flatten
+from orchestrator.formats.layouts import flatten
+from orchestrator.formats.plate_formats import Formats
 from orchestrator.imaging.decoding import unpack_bgr
 from orchestrator.imaging.headers import Header, check_file
 from orchestrator.pipeline import recognize

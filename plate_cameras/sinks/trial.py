@@ -61,6 +61,8 @@ def make_test(sink: str, now_s: float) -> Delivery:
         "direction": "",
         "crossings": [],
         "speed_widths_s": 0.0,
+        "speed_kmh": None,
+        "speed_error_kmh": None,
         "zones": [],
         "frames": 0,
         "best": {"time": time, "xyxy": [0.0, 0.0, 0.0, 0.0], "width": 0, "height": 0},

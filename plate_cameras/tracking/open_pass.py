@@ -16,6 +16,7 @@ from plate_cameras.tracking.looks import Look, best_text
 from plate_cameras.tracking.motion_model import Motion
 from plate_cameras.tracking.plate_pixels import PlatePixels
 from plate_cameras.tracking.retention import BestFrames, thin_out
+from plate_cameras.tracking.road_speed import road_speed_of
 from plate_cameras.tracking.trends import direction_of, speed_of, stands
 from plate_cameras.tracking.zones import find_zones, meets, side_of
 
@@ -162,6 +163,7 @@ class OpenPass:
         )
         best = self.frames.best(self.fused.text, pixels)
         weight = dict(zip(map(id, self.observations), self.fused.weights, strict=True))
+        on_road = road_speed_of(self.observations, best.size_wh, camera.view_angle_deg)
         observed = best.observation
         observed = replace(
             observed,
@@ -189,6 +191,8 @@ class OpenPass:
             observations=observations,
             best=replace(best, observation=observed),
             last_moment_s=self.last_seen_s,
+            speed_kmh=on_road.kmh if on_road else None,
+            speed_error_kmh=on_road.error_kmh if on_road else None,
         )
 
     def shown_text(self, camera: Camera) -> str:

@@ -10,7 +10,8 @@ import cv2
 import numpy as np
 import pytest
 
-from orchestrator.formats.plate_formats import COUNTRIES, flatten, lines_of, read_formats
+from orchestrator.formats.layouts import flatten, lines_of
+from orchestrator.formats.plate_formats import COUNTRIES, read_formats
 from tests.browser.conftest import Open
 from tests.browser.looking import LAPTOP, PHONE, blank_texts, choose
 from tests.samples import STREET, TEXTS

@@ -33,7 +33,13 @@ def test_nothing_is_published_before_all_tests_pass_and_with_no_right_too_many()
     for name in ("images", "publish-wheels"):
         assert "wheels" in JOBS[name]["needs"]
         assert JOBS[name]["environment"] == "release"
-    assert set(JOBS["images"]["strategy"]["matrix"]["target"]) <= STAGES
+    images = JOBS["images"]["strategy"]["matrix"]["include"]
+    assert {image["target"] for image in images} <= STAGES
+    assert {image["kind"]: image["runner"] for image in images} == {
+        "cpu": "ubuntu-24.04",
+        "cpu-arm64": "ubuntu-24.04-arm",
+        "gpu": "ubuntu-24.04",
+    }
     assert all(job["timeout-minutes"] <= 120 for job in JOBS.values())
 
 

@@ -221,3 +221,36 @@ def test_nothing_is_read_before_it_is_asked_for(monkeypatch, tmp_path: Path) -> 
     monkeypatch.setenv("PLATE_FORMATS", str(tmp_path / "nowhere.toml"))
     code = "import orchestrator.client, orchestrator.pipeline, orchestrator.cli.app"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+SIGNED = 'alphabet = "0123456789ABEKMHOPCTYXDⓀ"\nextends = "{extends}"\n' + (
+    '[[country]]\ncode = "kz"\nsign = "{sign}"\n'
+    '[[format]]\nname = "kz_car"\nlayouts = ["ⓚDDDAAADD"]\n'
+)
+
+
+def test_a_file_may_extend_a_country_and_its_signs_are_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "formats.toml"
+    file.write_text(SIGNED.format(extends="russia", sign="Ⓚ"), encoding="utf-8")
+    formats = read_formats(file)
+    assert formats.format[:-1] == RUSSIAN.format
+    assert formats.format_of("A001AA77") == "ru_car"
+    assert formats.format_of("A00ⓀAA77") == ""
+    assert formats.format_of("Ⓚ123ABD02") == "kz_car"  # D is no letter of Russian cars
+    assert formats.shown("Ⓚ123ABD02") == "123ABD02"
+
+
+@pytest.mark.parametrize(
+    ("extends", "sign", "message"),
+    [
+        pytest.param("atlantis", "Ⓚ", "extends: wanted one of .*russia", id="unknown"),
+        pytest.param("../countries/russia", "Ⓚ", "extends: wanted one of", id="a path"),
+        pytest.param("russia", "Ⓠ", "country: wanted signs of the alphabet", id="not there"),
+        pytest.param("russia", "1", "that have a lower case, got '1'", id="a digit"),
+    ],
+)
+def test_unknown_countries_and_wrong_signs_are_refused(tmp_path, extends, sign, message) -> None:
+    file = tmp_path / "formats.toml"
+    file.write_text(SIGNED.format(extends=extends, sign=sign), encoding="utf-8")
+    with pytest.raises(SettingsError, match=message):
+        read_formats(file)

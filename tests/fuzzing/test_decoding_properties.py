@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from orchestrator.errors import ModelError
-from orchestrator.formats.plate_formats import MAX_LENGTH, Formats, PlateFormat, Region, russian
+from orchestrator.formats.layouts import MAX_LENGTH
+from orchestrator.formats.plate_formats import Formats, PlateFormat, Region, russian
 from orchestrator.reading.ctc import best_path, collapse, decode, softmax
 from orchestrator.reading.grammar import Grammar
 from tests.fuzzing.profiles import quick

@@ -1,15 +1,18 @@
 import io
 import subprocess
 import sys
+from collections.abc import Mapping
 
+import cv2
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
 from orchestrator.errors import PictureError
-from orchestrator.imaging.decoding import check_picture, decode, read_picture
-from tests.samples import PROJECT
+from orchestrator.imaging.decoding import check_picture, decode, decode_bgr, read_picture
+from tests.samples import PROJECT, STREET
+from workshop.benchmarks.first_light.decoding_step import KINDS
 
 
 def encoded(rgb: np.ndarray, encoding: str = "PNG", **options) -> bytes:
@@ -95,3 +98,36 @@ def test_a_picture_that_there_is_no_memory_for_is_not_called_damaged() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PROJECT
     )
     assert done.stdout == "wanted memory for a 6000x4000 picture, got none\n", done.stderr
+
+
+@pytest.fixture(scope="module")
+def jpegs() -> Mapping[str, bytes]:
+    street = Image.open(STREET).resize((641, 481))
+    files = {kind: save(street) for kind, save in KINDS.items()}
+    whole = files["baseline"]
+    flipped = bytes(value ^ 0x55 if at % 997 == 996 else value for at, value in enumerate(whole))
+    return files | {"damaged": flipped, "bytes before its end": whole[:-2] + bytes(5) + whole[-2:]}
+
+
+def pixels_or_error(file: bytes) -> np.ndarray | str:
+    try:
+        return decode_bgr(file)
+    except PictureError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "damaged", "bytes before its end"])
+def test_a_jpeg_has_the_pixels_or_the_error_that_opencv_gives(
+    jpegs: Mapping[str, bytes], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    got = pixels_or_error(jpegs[kind])
+    monkeypatch.setitem(sys.modules, "simplejpeg", None)
+    np.testing.assert_array_equal(got, pixels_or_error(jpegs[kind]))
+
+
+@pytest.mark.parametrize("kind", ["baseline", "grey", "orientation 6", "restart markers"])
+def test_a_sound_jpeg_does_without_opencv(
+    jpegs: Mapping[str, bytes], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cv2, "imdecode", None)
+    assert decode_bgr(jpegs[kind]).any()

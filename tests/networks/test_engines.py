@@ -1,5 +1,7 @@
 """The choice of the engine for the networks, and equal answers of all engines."""
 
+import platform
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +19,20 @@ from orchestrator.networks.export import load, load_networks, represent, write_n
 from orchestrator.networks.weights import list_sums
 from tests.samples import STREET, TEXTS, copy_of
 
+GiveCpu = Callable[..., None]
+
+
+@pytest.fixture
+def give_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GiveCpu:
+    """Replaces the CPU by one of these flags, in a machine of any architecture."""
+
+    def give(flags: str, machine: str = "x86_64") -> None:
+        (tmp_path / "cpuinfo").write_text(f"model name\t: a CPU\nflags\t\t: fpu {flags}\n")
+        monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
+        monkeypatch.setattr(platform, "machine", lambda: machine)
+
+    return give
+
 
 @pytest.mark.parametrize(
     ("flags", "engine"),
@@ -26,10 +42,19 @@ from tests.samples import STREET, TEXTS, copy_of
         ("avx2 avx512f", Engine.OPENVINO),
     ],
 )
-def test_integers_are_for_cpus_that_multiply_them(flags, engine, tmp_path, monkeypatch) -> None:
-    (tmp_path / "cpuinfo").write_text(f"model name\t: a CPU\nflags\t\t: fpu {flags}\n")
-    monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
+def test_integers_are_for_cpus_that_multiply_them(flags, engine, give_cpu: GiveCpu) -> None:
+    give_cpu(flags)
     assert choose(Engine.AUTO, on_gpu=False) is engine
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "riscv64"])
+def test_flags_of_x86_say_nothing_of_another_processor(machine: str, give_cpu: GiveCpu) -> None:
+    """An emulated machine shows the flags of the one below it."""
+    give_cpu("avx2 avx_vnni avx512_bf16", machine)
+    choice = engines.explain(Engine.AUTO, on_gpu=False)
+    assert choice.engine is Engine.OPENVINO
+    assert choice.reason == f"8-bit integers are for x86-64, and this is {machine}"
+    assert not engines.has_bfloat16()
 
 
 @pytest.mark.parametrize(
@@ -40,9 +65,8 @@ def test_integers_are_for_cpus_that_multiply_them(flags, engine, tmp_path, monke
         (Engine.OPENVINO, False, "it was asked for"),
     ],
 )
-def test_a_choice_has_its_reason(engine, on_gpu, reason, tmp_path, monkeypatch) -> None:
-    (tmp_path / "cpuinfo").write_text("flags\t\t: fpu avx2 avx_vnni\n")
-    monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
+def test_a_choice_has_its_reason(engine, on_gpu, reason, give_cpu: GiveCpu) -> None:
+    give_cpu("avx2 avx_vnni")
     choice = engines.explain(engine, on_gpu=on_gpu)
     assert choice.reason == reason
     assert choice.engine is choose(engine, on_gpu=on_gpu)
@@ -56,10 +80,18 @@ def test_a_cpu_that_says_nothing_gets_floats(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("flags", "has"), [("avx512_bf16", True), ("amx_bf16", True), ("avx512_vnni", False)]
 )
-def test_bfloat16_is_for_cpus_that_multiply_it(flags, has, tmp_path, monkeypatch) -> None:
-    (tmp_path / "cpuinfo").write_text(f"model name\t: a CPU\nflags\t\t: fpu {flags}\n")
-    monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
+def test_bfloat16_is_for_cpus_that_multiply_it(flags, has, give_cpu: GiveCpu) -> None:
+    give_cpu(flags)
     assert engines.has_bfloat16() is has
+
+
+@pytest.mark.parametrize(("machine", "is_kept"), [("x86_64", True), ("aarch64", False)])
+def test_prepared_steps_are_kept_on_x86_alone(machine, is_kept, give_cpu: GiveCpu) -> None:
+    """Kept ones answered with wrong numbers on ARM64: no plate was found, and none was read."""
+    numbers = openvino.opset13.parameter([-1], np.float32)
+    give_cpu("avx2", machine)
+    options = openvino_ir.choose_options(openvino.Model([numbers], [numbers]), 1)
+    assert ("CPU_RUNTIME_CACHE_CAPACITY" in options) is is_kept
 
 
 def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: bool) -> object:

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from orchestrator.formats.plate_formats import russian
+from orchestrator.formats.plate_formats import COUNTRIES, read_formats, russian
 from orchestrator.pipeline import with_text
-from orchestrator.plates import Plate
+from orchestrator.plates import Plate, PlateCountry, PlateRegion
 from orchestrator.reading.ctc import Reading
 from orchestrator.reading.reader import Reader, join_readings
 from tests.scripted_networks import ScriptedInfer, logits_of, rows
@@ -29,6 +29,41 @@ def test_a_text_is_shown_from_the_threshold_on(threshold: float, text: str, name
         READING.raw_text,
         READING.candidates,
     )
+
+
+@pytest.mark.parametrize(
+    ("candidates", "shown", "country"),
+    [
+        pytest.param(
+            (("01Ⓠ123ABC", 0.5), ("01123ABCⓏ", 0.25), ("01Ⓠ123ABD", 0.125)),
+            (("01123ABC", 0.75), ("01123ABD", 0.125)),
+            ("kg_car", PlateCountry("kg", 0.625 / 0.875)),
+            id="one text of two countries",
+        ),
+        pytest.param(
+            (("A001AA77", 0.75),), (("A001AA77", 0.75),), ("ru_car", PlateCountry("ru", 1.0)),
+            id="a Russian one",
+        ),
+        pytest.param((("Ⓤ", 0.0),), (("", 0.0),), ("", None), id="no text"),
+        pytest.param((), (), ("", None), id="nothing"),
+    ],
+)  # fmt: skip
+def test_the_country_is_told_and_signs_are_not_shown(candidates, shown, country) -> None:
+    formats = read_formats(COUNTRIES / "neighbours" / "formats.toml")
+    raw = candidates[0][0] if candidates else ""
+    reading = Reading(raw, (0.5,) * len(raw), candidates)
+    plate = with_text(Plate(xyxy=(1.0, 2.0, 3.0, 4.0)), reading, 0.6, formats)
+    assert plate.candidates == shown
+    assert (plate.format, plate.country) == country
+    assert plate.raw_text == formats.shown(raw)
+    assert len(plate.character_scores) == len(plate.raw_text)
+
+
+def test_a_region_of_a_signed_plate_is_that_of_its_own_country() -> None:
+    formats = read_formats(COUNTRIES / "neighbours" / "formats.toml")
+    reading = Reading("Ⓚ123ABC02", (0.5,) * 9, (("Ⓚ123ABC02", 0.9),))
+    plate = with_text(Plate(xyxy=(1.0, 2.0, 3.0, 4.0)), reading, 0.6, formats)
+    assert plate.region == PlateRegion("02", "Almaty")
 
 
 def test_readings_have_the_order_of_the_crops_whatever_their_lines() -> None:

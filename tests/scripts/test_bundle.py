@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from tests.samples import PROJECT
 SCRIPT = PROJECT / "scripts" / "bundle.py"
 MADE = os.environ.get("PLATES_BUNDLE", "")
 """An archive that `make bundle` has made on this machine."""
+MACHINE = platform.machine()
 REHEARSE = """
 set -e
 ip link set lo up
@@ -60,20 +62,22 @@ def test_what_is_no_size_is_told(bundle, text: str) -> None:
 
 
 def test_what_serving_needs_is_in_the_archive(bundle) -> None:
-    pins = bundle.choose_pins("3.11", ())
+    pins = bundle.choose_pins("3.11", "x86_64", ())
     assert names(pins) >= {"torch", "openvino", "nvidia-pytriton", "poetry-core", "starlette"}
     assert not names(pins) & {"pytest", "yolov5", "nvidia-cublas", "matplotlib"}
     assert all("--hash=sha256:" in pin for pin in pins)
 
 
 def test_the_build_of_pytorch_is_that_for_cpus(bundle) -> None:
-    (torch,) = [pin for pin in bundle.choose_pins("3.12", ()) if pin.startswith("torch==")]
+    (torch,) = [
+        pin for pin in bundle.choose_pins("3.12", "aarch64", ()) if pin.startswith("torch==")
+    ]
     assert "+cpu " in torch
 
 
 def test_packages_are_left_out_on_demand(bundle) -> None:
-    left = names(bundle.choose_pins("3.11", ()))
-    left -= names(bundle.choose_pins("3.11", ("torch", "openvino")))
+    left = names(bundle.choose_pins("3.11", "x86_64", ()))
+    left -= names(bundle.choose_pins("3.11", "x86_64", ("torch", "openvino")))
     assert left == {"torch", "openvino"}
 
 
@@ -81,8 +85,8 @@ def test_packages_are_those_of_the_wanted_python(bundle, monkeypatch) -> None:
     for_old = {"name": "old", "version": "1", "groups": ["main"], "files": [{"hash": "sha256:0"}]}
     for_old["markers"] = 'python_version < "3.11"'
     monkeypatch.setattr(bundle, "read_lock", lambda: [for_old])
-    assert "old" in names(bundle.choose_pins("3.10", ()))
-    assert "old" not in names(bundle.choose_pins("3.11", ()))
+    assert "old" in names(bundle.choose_pins("3.10", "x86_64", ()))
+    assert "old" not in names(bundle.choose_pins("3.11", "x86_64", ()))
 
 
 def test_parts_joined_are_the_archive(bundle, tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_the_archive_has_files_wheels_and_the_script(bundle, tmp_path: Path) -> 
     wheel = tmp_path / "torch-1-py3-none-any.whl"
     wheel.write_bytes(b"wheel")
     archive = tmp_path / "plates.tar"
-    script = bundle.install_script("3.12", ("torch",))
+    script = bundle.install_script("3.12", MACHINE, ("torch",))
     bundle.write(archive, bundle.archive_project(), {str(wheel): 5}, script)
     with tarfile.open(archive) as written:
         top = bundle.folder_name()
@@ -125,14 +129,14 @@ def test_the_archive_has_files_wheels_and_the_script(bundle, tmp_path: Path) -> 
     ],
 )
 def test_the_script_installs_what_the_archive_has(bundle, without, options: str) -> None:
-    script = bundle.install_script("3.12", without)
+    script = bundle.install_script("3.12", "x86_64", without)
     assert re.search(r"scripts/install.py (.*)", script)[1] == options
     assert "@" not in script
 
 
 def test_another_python_is_told(bundle, tmp_path: Path) -> None:
     script, python = tmp_path / "install.sh", tmp_path / "python"
-    script.write_text(bundle.install_script("3.12", ()))
+    script.write_text(bundle.install_script("3.12", MACHINE, ()))
     python.write_text("#!/bin/sh\necho 3.9\n")
     python.chmod(0o755)
     done = subprocess.run(
@@ -143,9 +147,23 @@ def test_another_python_is_told(bundle, tmp_path: Path) -> None:
     assert "wanted Python 3.12, got 3.9 from" in done.stderr
 
 
+def test_another_architecture_is_told(bundle, tmp_path: Path) -> None:
+    script = tmp_path / "install.sh"
+    script.write_text(bundle.install_script("3.12", "armv7l", ()))
+    done = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"wanted a machine of the architecture armv7l, got {MACHINE};" in done.stderr
+
+
+def test_an_archive_for_another_architecture_has_its_name(bundle) -> None:
+    x86, arm = (bundle.archive_name("3.11", machine) for machine in ("x86_64", "aarch64"))
+    assert x86.endswith("-py311.tar")
+    assert arm.endswith("-py311-aarch64.tar")
+
+
 def test_a_python_that_is_not_there_is_told(bundle, tmp_path: Path) -> None:
     script = tmp_path / "install.sh"
-    script.write_text(bundle.install_script("3.12", ()))
+    script.write_text(bundle.install_script("3.12", MACHINE, ()))
     variables = {"PLATES_PYTHON": "/nowhere/python3.12", "PATH": os.environ["PATH"]}
     done = subprocess.run(
         ["sh", script], env=variables, capture_output=True, text=True, check=False

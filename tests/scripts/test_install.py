@@ -3,10 +3,11 @@
 import argparse
 import ast
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,10 @@ ALWAYS, NEVER = 'python_version >= "3"', 'python_version < "3"'
 
 @pytest.fixture
 def install() -> ModuleType:
+    return load()
+
+
+def load() -> ModuleType:
     spec = importlib.util.spec_from_file_location("install", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -41,7 +46,7 @@ def test_this_python_can_run_the_server(install) -> None:
 @pytest.mark.parametrize(
     ("described", "fault"),
     [
-        pytest.param("3.10 True", "", id="oldest"),
+        pytest.param("3.11 True", "", id="oldest on every machine"),
         pytest.param("3.12 True", "", id="newest"),
         pytest.param("3.9 True", "which is 3.9", id="too-old"),
         pytest.param("3.13 True", "which is 3.13", id="too-new"),
@@ -56,6 +61,16 @@ def test_a_python_that_cannot_run_the_server_is_told_why(
 
 def test_a_python_that_is_not_there_is_a_fault(install, tmp_path: Path) -> None:
     assert install.fault_of(tmp_path / "py") == "which does not run (No such file or directory)"
+
+
+@pytest.mark.parametrize(
+    ("machine", "oldest"), [("x86_64", "3.10"), ("aarch64", "3.11"), ("riscv64", "3.11")]
+)
+def test_the_oldest_python_is_that_for_which_the_machine_has_wheels(
+    monkeypatch, machine: str, oldest: str
+) -> None:
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine=machine))
+    assert load().WANTED.startswith(f"Python {oldest} to 3.12 ")
 
 
 def test_extras_are_split_and_checked(install) -> None:
@@ -80,7 +95,7 @@ def test_packages_of_an_extra_are_installed_when_it_is_named(install) -> None:
 
 
 def test_the_python_that_was_named_is_taken(install, monkeypatch, tmp_path: Path) -> None:
-    mine = a_python(tmp_path / "mine", "3.10 True")
+    mine = a_python(tmp_path / "mine", "3.11 True")
     monkeypatch.setenv("PLATES_PYTHON", mine)
     assert install.choose_python() == mine
 
@@ -89,7 +104,7 @@ def test_no_other_is_taken_when_the_one_that_was_named_is_unfit(
     install, monkeypatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PLATES_PYTHON", a_python(tmp_path / "mine", "3.14 True"))
-    with pytest.raises(SystemExit, match=r"PLATES_PYTHON: wanted Python 3.10 .*mine, which"):
+    with pytest.raises(SystemExit, match=r"PLATES_PYTHON: wanted Python 3.1[01] .*mine, which"):
         install.choose_python()
 
 
@@ -142,9 +157,10 @@ def test_a_pin_read_without_a_toml_parser_is_that_of_the_lock(install, name: str
 def test_the_cpu_builds_of_pytorch_are_those_of_the_locked_version(install) -> None:
     (locked,) = [package for package in install.read_lock() if package["name"] == "torch"]
     wheels = [line.split()[1] for line in install.CPU_TORCH.read_text().splitlines()[2:]]
-    built = {tuple(re.split("[-_]", wheel.removesuffix(".whl"), maxsplit=6)) for wheel in wheels}
-    assert {(version, python) for _, version, python, *_ in built} == {
-        (f"{locked['version']}+cpu", f"cp3{minor}") for minor in (10, 11, 12)
+    assert {*wheels} == {
+        f"torch-{locked['version']}+cpu-cp3{minor}-cp3{minor}-manylinux_2_28_{machine}.whl"
+        for minor in (10, 11, 12)
+        for machine in ("x86_64", "aarch64")
     }
     assert all(re.search(r" --hash=sha256:[0-9a-f]{64}\b", line) for line in [install.cpu_torch()])
 

@@ -55,7 +55,7 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
     soft = cv2.GaussianBlur(picture, (0, 0), BLUR_PX)
     soft[y0:y1, x0:x1] = picture[y0:y1, x0:x1]
     file = cv2.imencode(".jpg", soft, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
-    return file, plain(text)
+    return file, country.formats.shown(plain(text))
 
 
 def put_canary(folder: Path, country: Country, seed: int = 0) -> None:

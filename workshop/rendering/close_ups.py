@@ -58,7 +58,8 @@ def draw_close_ups(country: Country, count: int, seed: int = SEED) -> Iterator[L
         (x0, y0), (x1, y1) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
         kind = "std" if plate.format == country.drawn[0] else "other"
         picture = _draw(rng, plate, quad, size_wh)
-        yield LabelledPicture(picture, plate.text, kind, (x0, y0, x1, y1), plate.format)
+        text = country.formats.shown(plate.text)
+        yield LabelledPicture(picture, text, kind, (x0, y0, x1, y1), plate.format)
 
 
 def _place_in_photo(rng: np.random.Generator, seen: Quad) -> tuple[Quad, tuple[int, int]]:

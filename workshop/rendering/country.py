@@ -20,7 +20,8 @@ import numpy as np
 
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import SettingsError
-from orchestrator.formats.plate_formats import RUSSIA, Formats, lines_of, read_formats
+from orchestrator.formats.layouts import lines_of
+from orchestrator.formats.plate_formats import RUSSIA, Formats, read_formats
 from orchestrator.imaging.files import Bgr
 from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import GlyphSource

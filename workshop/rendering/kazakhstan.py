@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from orchestrator.formats.plate_formats import BREAK, lines_of
+from orchestrator.formats.layouts import BREAK, lines_of
 from workshop.rendering.country import FlatPlate
 from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import Field, GlyphSource

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.formats.plate_formats import BREAK, lines_of
+from orchestrator.formats.layouts import BREAK, lines_of
 from orchestrator.plates import CYRILLIC, LATIN
 from workshop.rendering import painting
 from workshop.rendering.country import FlatPlate

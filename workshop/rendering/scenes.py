@@ -88,7 +88,7 @@ def _draw_on_road(
     size_wh = ROAD_SIZES_WH[int(rng.integers(len(ROAD_SIZES_WH)))]
     drawn = road([text], size_wh, seed=int(rng.integers(2**31)), country=country)
     region = _region(drawn.xyxy[0].astype(np.float64), size_wh)
-    return LabelledPicture(drawn.picture, plain(text), kind, region, name)
+    return LabelledPicture(drawn.picture, country.formats.shown(plain(text)), kind, region, name)
 
 
 def _draw_parked(
@@ -101,7 +101,8 @@ def _draw_parked(
     seen, quad = _turn(rng, drawn)
     picture = photograph_badly(rng, seen)
     xyxy = np.concatenate([quad.min(axis=0), quad.max(axis=0)])
-    return LabelledPicture(picture, plain(text), kind, _region(xyxy, picture.shape[1::-1]), name)
+    shown = country.formats.shown(plain(text))
+    return LabelledPicture(picture, shown, kind, _region(xyxy, picture.shape[1::-1]), name)
 
 
 def photograph_badly(rng: np.random.Generator, picture: Bgr) -> Bgr:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.formats.plate_formats import BREAK, Formats, PlateFormat
+from orchestrator.formats.layouts import BREAK
+from orchestrator.formats.plate_formats import Formats, PlateFormat
 
 
 def random_text(

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats.edit_distance import edit_distance
-from orchestrator.formats.plate_formats import MAX_LENGTH, Formats
+from orchestrator.formats.layouts import MAX_LENGTH
+from orchestrator.formats.plate_formats import Formats
 from orchestrator.formats.transliteration import to_latin
 from orchestrator.host.text_lines import decode
 from orchestrator.plates import Plate

@@ -64,15 +64,15 @@ function showFacts(pass) {
     [say("region"), pass.region_code && `${regionOf(pass)} (${pass.region_code})`],
     [say("format"), pass.format && formatOf(pass)],
     [say("zones"), pass.zones.join(", ")],
-    [say("speed"), pass.speed_widths_s ? say(`speed_${paceOf(pass.speed_widths_s)}`, { count: numberOf(pass.speed_widths_s) }) : ""],
-    [say("progress"), pass.progress === "closed" ? "" : say(pass.progress)],
+    [say("speed"), pass.speed_widths_s && say(`speed_${paceOf(pass.speed_widths_s)}`, { count: numberOf(pass.speed_widths_s) })],
+    [say("kmh"), pass.speed_kmh && `${numberOf(pass.speed_kmh)} ± ${numberOf(pass.speed_error_kmh)}`],
+    [say("progress"), pass.progress !== "closed" && say(pass.progress)],
   ];
   find("facts").append(...facts.filter(([, value]) => value).map(([name, value]) => pair(name, value)));
 }
 
-const PACES = [[0.3, "still"], [3, "slow"], [10, "medium"], [Infinity, "fast"]]; // plate widths a second, and the word
-
-const paceOf = (speed) => PACES.find(([most]) => speed < most)[1];
+// Plate widths a second.
+const paceOf = (speed) => (speed < 0.3 ? "still" : speed < 3 ? "slow" : speed < 10 ? "medium" : "fast");
 
 function showCandidates(pass) {
   const shown = pass.candidates.filter(({ score }, index) => score >= LEAST || index === 0);

@@ -42,7 +42,8 @@ PLAIN = (
     "progress",
     "clock",
 )
-COLUMNS = (*PLAIN, "zones", "lists", "stored")
+SPEED = ("speed_kmh", "speed_error_kmh")
+COLUMNS = (*PLAIN, "zones", "lists", "stored", *SPEED)
 FILE = "passes.csv"
 
 
@@ -66,6 +67,8 @@ TITLES = {
         "зоны",
         "списки",
         "сохранён",
+        "скорость, км/ч",
+        "погрешность скорости, км/ч",
     )
 }
 """Titles of the columns by language. Programs, and English readers, have the names of fields."""
@@ -94,7 +97,7 @@ class FileStyle:
 
     def to_row(self, shown: PassFields) -> tuple[object, ...]:
         """Return a pass as a row."""
-        values = {name: getattr(shown, name) for name in PLAIN} | {"stored": shown.stored}
+        values = {name: getattr(shown, name) for name in (*PLAIN, "stored", *SPEED)}
         if self.zone:
             told = {name: self._to_local(values[name], shown.clock) for name in TIMES[:-1]}
             values |= told | {"stored": self._to_local(shown.stored)}

@@ -82,6 +82,12 @@ class PassFields(Model):
     direction: str = Field(description='`towards`, `away` or ""', examples=["towards"])
     crossings: tuple[Crossing, ...] = Field(description="Lines in their order")
     speed_widths_s: float = Field(description="Plate widths a second", examples=[0.5])
+    speed_kmh: float | None = Field(
+        description="Speed on the road, km/h, estimated; null if not known", examples=[42.0]
+    )
+    speed_error_kmh: float | None = Field(
+        description="Error that nine in ten speeds do not exceed, km/h", examples=[4.0]
+    )
     zones: tuple[str, ...] = Field(description="Zones in which it was seen", examples=[["entry"]])
     frames: int = Field(description="Number of readings", examples=[14])
     best: BestFrame

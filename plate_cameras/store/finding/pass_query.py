@@ -122,6 +122,8 @@ class FoundPass:
     region_code: str
     direction: str
     speed_widths_s: float
+    speed_kmh: float | None
+    speed_error_kmh: float | None
     frames: int
     candidates: tuple[tuple[str, float], ...]
     zones: tuple[str, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from orchestrator.formats.plate_formats import flatten, russian
+from orchestrator.formats.layouts import flatten
+from orchestrator.formats.plate_formats import russian
 
 ZERO_OR_O = {"D": str.maketrans("O", "0"), "L": str.maketrans("0", "O")}
 """Characters by the place of a layout at which people type others for them."""

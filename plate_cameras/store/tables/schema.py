@@ -38,6 +38,7 @@ passes = numbered(
     *required(TIME, "first_seen_s", "last_seen_s", "stored_s", "text_score", "speed_widths_s"),
     *required(sa.Integer, "frames"),
     *required(sa.JSON, "candidates", "zones", "crossings", "best"),
+    *optional(TIME, "speed_kmh", "speed_error_kmh"),
     *optional(DIGEST, "crop", "frame"),
     kept(),
     *optional(sa.BigInteger, "epoch"),

@@ -1,7 +1,6 @@
 """A short soak test of a real service: all answers are correct, and a report is written."""
 
 import csv
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions
-from workshop.benchmarks.service import Launch
-from workshop.benchmarks.soak import good_requests, run
+from workshop.benchmarks.soak import good_requests
 from workshop.benchmarks.soak.good_requests import Drawn
 from workshop.benchmarks.soak.report import SoakReport
 from workshop.reporting.files import read_report
@@ -33,10 +31,9 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run's report. The service processes one picture at once."""
     prepare(ServerOptions())
     folder = tmp_path_factory.mktemp("soak")
-    arguments = ["soak", f"--calls={CALLS}", "--every=0.25", f"--out={folder}"]
+    arguments = ["soak", f"--calls={CALLS}", "--every=0.25", "--pictures=1", f"--out={folder}"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(good_requests, "DRAWN", DRAWN)
-        patch.setattr(run, "Launch", partial(Launch, flags=("--pictures=1",)))
         done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     return folder

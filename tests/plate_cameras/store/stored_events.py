@@ -66,6 +66,8 @@ def make_event(
         speed_widths_s=0.5,
         zones=("drive",),
         observations=looks,
+        speed_kmh=36.0,
+        speed_error_kmh=2.5,
         best=best,
     )
     return PassEvent(kind, replace(passed, **changes))

@@ -167,3 +167,12 @@ def test_a_start_comes_with_its_clock() -> None:
     second.absorb(first)
     assert (second.first_seen_s, second.offset_s) == (70, 930)
     assert describe(second).last_seen_s == 1001
+
+
+def test_a_pass_tells_its_speed_on_the_road_only_with_the_angle_of_view() -> None:
+    widths = [1000 / ahead_m for ahead_m in range(20, 12, -1)]  # two metres in a second
+    boxes = [(500 - w / 2, 250 - w / 8, 500 + w / 2, 250 + w / 8) for w in widths]
+    looks = [(n / 2, replace(plate((0, 0), TEXT), xyxy=box)) for n, box in enumerate(boxes)]
+    told = describe(drive(looks), replace(CAMERA, view_angle_deg=30.0))
+    assert told.speed_kmh == pytest.approx(7.2, rel=0.01)
+    assert describe(drive(looks)).speed_kmh is None

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from orchestrator.errors import SettingsError
-from orchestrator.formats.plate_formats import MAX_LENGTH, Formats, PlateFormat
+from orchestrator.formats.layouts import MAX_LENGTH
+from orchestrator.formats.plate_formats import Formats, PlateFormat
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
 from workshop.rendering import scenes, specimens

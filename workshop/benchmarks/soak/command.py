@@ -30,6 +30,9 @@ class Plan:
         typer.Option(min=0.01, max=60 * 24 * 31, help="By time instead of by count."),
     ] = None
     callers: Annotated[int, typer.Option(min=1, max=64, help="Calls at once.")] = 4
+    pictures: Annotated[
+        int, typer.Option(min=0, max=64, help="As of plates serve; 0: as many as fit the machine.")
+    ] = 0
     every_s: Annotated[
         float, typer.Option("--every", min=0.05, max=3600, help="Seconds between samples.")
     ] = 1.0

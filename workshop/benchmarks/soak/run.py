@@ -48,7 +48,8 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
     prepare_folder(plan.out)
     pictures, samples = draw(), list[Sample]()
     with TemporaryDirectory(prefix="plates-soak-") as folder:
-        service = Service(Path(folder, "service"), Launch(log=plan.out / "serve.log"))
+        flags, log = (f"--pictures={plan.pictures}",), plan.out / "serve.log"
+        service = Service(Path(folder, "service"), Launch(flags=flags, log=log))
         try:
             service.start()
             service.wait_until_ready()

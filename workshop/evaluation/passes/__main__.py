@@ -27,6 +27,7 @@ from workshop.evaluation.passes.pass_outcomes import (
     judge_clip,
     outcome_table,
     pass_table,
+    speed_table,
 )
 from workshop.evaluation.recognizers import load_here
 from workshop.rendering.road.clips import read_truth
@@ -70,11 +71,13 @@ def measure(
     outcomes, tables, tracked = [], {}, []
     for clip in clips:
         frames = read_clip(clip, recognizer, looks_per_s, folder)
-        tracked_clip = track(frames, Camera(clip.stem, str(clip)))
+        file = clip.with_suffix(".json")
+        truth = read_truth(file) if file.is_file() else None
+        angle = truth.view_angle_deg if truth else None
+        tracked_clip = track(frames, Camera(clip.stem, str(clip), view_angle_deg=angle))
         tracked.append(tracked_clip)
-        truth = clip.with_suffix(".json")
-        if truth.is_file():
-            outcomes.append(judge_clip(read_truth(truth), tracked_clip.events))
+        if truth:
+            outcomes.append(judge_clip(truth, tracked_clip.events))
         else:
             closed = [event.passed for event in tracked_clip.events if event.kind == "closed"]
             tables[clip.name] = closed
@@ -103,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     outcomes, tables, tracked = measure(clips, recognizer, options.looks, options.readings)
     parts = [f"{name}\n{pass_table(passes)}" for name, passes in tables.items()]
     if outcomes:
-        parts += [outcome_table(outcomes), calibration_table(outcomes)]
+        parts += [outcome_table(outcomes), calibration_table(outcomes), speed_table(outcomes)]
     frames, seconds = sum(clip.frames for clip in tracked), sum(clip.seconds for clip in tracked)
     parts.append(
         f"tracker: {1000 * seconds / max(1, frames):.2f} ms of CPU a frame, {frames} frames"

@@ -16,6 +16,8 @@ MIN_READABLE = 2
 """Number of frames with a readable plate from which a pass counts."""
 OTHERS_SHARE = 0.2
 """Share of a pass's looks at another vehicle from which it is merged."""
+MIN_KMH = 5.0
+"""Least true speed of a vehicle that counts as moving."""
 NEAR = 0.6
 """Greatest distance of a plate from its true place, in true widths."""
 
@@ -38,6 +40,7 @@ class ClipOutcome:
         texts: The score of each text that was shown, and whether it was right.
         missed: Texts of the passes that were not found.
         wrong: True and shown text of each pass that was read otherwise.
+        speeds: True speed of each moving vehicle, with the told one and its error, km/h.
     """
 
     scenario: str
@@ -55,6 +58,7 @@ class ClipOutcome:
     texts: tuple[tuple[float, bool], ...]
     missed: tuple[str, ...]
     wrong: tuple[tuple[str, str], ...]
+    speeds: tuple[tuple[float, float | None, float | None], ...] = ()
 
 
 def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
@@ -107,6 +111,11 @@ def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
             (counted[index].text, vehicle_pass.text)
             for index, vehicle_pass in longest.items()
             if vehicle_pass.text != counted[index].text
+        ),
+        speeds=tuple(
+            (true_kmh, vehicle_pass.speed_kmh, vehicle_pass.speed_error_kmh)
+            for index, vehicle_pass in longest.items()
+            if (true_kmh := counted[index].speed_kmh or 0) >= MIN_KMH
         ),
     )
 
@@ -169,6 +178,29 @@ def outcome_table(outcomes: Sequence[ClipOutcome]) -> str:
     ):
         rows += [_row(name, those) for name, those in sorted(_groups(outcomes, key).items())]
     return format_table(HEADER, rows)
+
+
+def speed_table(outcomes: Sequence[ClipOutcome]) -> str:
+    """Return a row for each scenario: how many speeds are told, and their errors, in per cent."""
+    rows = []
+    for scenario, those in sorted(_groups(outcomes, lambda outcome: outcome.scenario).items()):
+        speeds = [speed for outcome in those for speed in outcome.speeds]
+        told = [(true, kmh, error) for true, kmh, error in speeds if kmh and error]
+        errors = sorted(abs(kmh / true - 1) for true, kmh, _ in told)
+        within = sum(abs(kmh - true) <= error for true, kmh, error in told)
+        shares = (median(errors), errors[9 * len(errors) // 10], errors[-1]) if errors else ()
+        cells = [*map(format_percent, shares), format_percent(within / len(told))] if told else []
+        rows.append((scenario, len(speeds), len(told), *cells, *[None] * (4 - len(cells))))
+    header = (
+        "scenario",
+        "moving",
+        "told",
+        "median error",
+        "nine in ten",
+        "greatest",
+        "within error",
+    )
+    return format_table(header, rows)
 
 
 def calibration_table(outcomes: Sequence[ClipOutcome]) -> str:

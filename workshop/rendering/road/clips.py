@@ -60,12 +60,14 @@ class TruthPass:
         first_s: Time of the first frame in which the plate is readable; None if there is none.
         last_s: Time of the last such frame.
         boxes: The plate in each frame in which it is in the picture.
+        speed_kmh: Mean speed of the vehicle between these frames; None if there is none.
     """
 
     text: str
     first_s: float | None
     last_s: float | None
     boxes: tuple[TruthBox, ...]
+    speed_kmh: float | None = None
 
     @property
     def readable(self) -> tuple[TruthBox, ...]:
@@ -75,13 +77,14 @@ class TruthPass:
 
 @dataclass(frozen=True)
 class Truth:
-    """The truth about a clip."""
+    """The truth about a clip, and the horizontal angle of view of its camera."""
 
     scenario: str
     conditions: str
     rate: float
     size_wh: tuple[int, int]
     passes: tuple[TruthPass, ...]
+    view_angle_deg: float | None = None
 
 
 def read_truth(file: Path) -> Truth:
@@ -113,8 +116,11 @@ def draw_clip(
     seen: list[list[SeenPlate]] = []
     frames = _keep_plates(shot.film(times), seen)
     write_video(out.with_suffix(".mp4"), frames, rate, crf=float(rng.uniform(*CRF)))
-    passes = [_truth_of(index, vehicle.text, seen, rate) for index, vehicle in enumerate(vehicles)]
-    truth = Truth(scenario, conditions, rate, SIZE_WH, tuple(passes))
+    passes = [
+        _truth_of(index, vehicle, seen, times, rate) for index, vehicle in enumerate(vehicles)
+    ]
+    angle = 2 * float(np.rad2deg(np.arctan(SIZE_WH[0] / 2 / view.focal_px)))
+    truth = Truth(scenario, conditions, rate, SIZE_WH, tuple(passes), angle)
     write_report(truth, out.with_suffix(".json"))
     return truth
 
@@ -156,17 +162,27 @@ def _keep_plates(
         yield frame
 
 
-def _truth_of(vehicle: int, text: str, seen: Sequence[list[SeenPlate]], rate: float) -> TruthPass:
+def _truth_of(
+    index: int,
+    vehicle: Vehicle,
+    seen: Sequence[list[SeenPlate]],
+    times: Sequence[float],
+    rate: float,
+) -> TruthPass:
     boxes = []
     for number, plates in enumerate(seen):
         for plate in plates:
-            if plate.vehicle == vehicle:
+            if plate.vehicle == index:
                 low, high = plate.quad.min(axis=0), plate.quad.max(axis=0)
                 x0, y0, x1, y1 = (round(float(side), 1) for side in (*low, *high))
                 time_s = round(number / rate, 4)
                 boxes.append(TruthBox(number, time_s, (x0, y0, x1, y1), plate.is_readable))
-    times = [box.time_s for box in boxes if box.readable]
-    return TruthPass(text, min(times, default=None), max(times, default=None), tuple(boxes))
+    readable = [box for box in boxes if box.readable]
+    if not readable:
+        return TruthPass(vehicle.text, None, None, tuple(boxes))
+    first, last = readable[0], readable[-1]
+    kmh = 3.6 * vehicle.course.mean_speed(times[first.frame], times[last.frame])
+    return TruthPass(vehicle.text, first.time_s, last.time_s, tuple(boxes), kmh)
 
 
 def _write_all(options: Namespace) -> None:

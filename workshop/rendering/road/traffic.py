@@ -49,6 +49,12 @@ class Course:
         x, y = (float(np.interp(time_s, self.times_s, side)) for side in self.places.T)
         return x, y
 
+    def mean_speed(self, first_s: float, last_s: float) -> float:
+        """Return the mean speed between two times, m/s; 0 for no time."""
+        times = np.linspace(first_s, last_s, 1 + max(1, round((last_s - first_s) / STEP_S)))
+        ways = np.diff([np.interp(times, self.times_s, side) for side in self.places.T])
+        return float(np.hypot(*ways).sum() / (last_s - first_s)) if last_s > first_s else 0.0
+
     def shift(self, by_s: float) -> Course:
         """Return the same course at another time."""
         return Course(self.times_s + by_s, self.places, self.front)

@@ -10,17 +10,17 @@ from orchestrator.errors import PlateError, SettingsError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
-from orchestrator.reading.hidden_ends import MIN_EVIDENCE, read_layers, weigh_end
+from orchestrator.reading.hidden_ends import read_layers, weigh_ends
 from orchestrator.reading.reader import Reader
 from orchestrator.settings import Settings
 from workshop.rendering.commands import at_least
 from workshop.rendering.russia import load_font
-from workshop.training.hidden_ends.end_network import save, train
-from workshop.training.hidden_ends.end_samples import EndSample, cut_ends, render_ends
+from workshop.training.hidden_ends.end_network import save, split, train
+from workshop.training.hidden_ends.end_samples import EndSample, photograph_ends, render_ends
 from workshop.training.reader.crops import LABELS, photo_of, read_crops
 
-MIN_VOTES, REAL_WEIGHT = 5, 3
-"""Votes of nine that a draft of a label needs, and draws of a real sample for each rendered one."""
+MIN_VOTES, EVIDENCE = 5, range(-2, 7)
+"""Votes of nine that a draft of a label needs, and log odds from which ends count as hidden."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,15 +44,17 @@ def _act(options: argparse.Namespace) -> None:
     if not options.out.parent.is_dir():
         raise SettingsError(f"out: wanted a folder that is there, got {options.out.parent}")
     training, held_out = draw(options)
-    if len({sample.is_hidden for sample in training}) < 2:
+    if not all(map(len, split(training))):
         raise SettingsError("plates: wanted hidden and whole ends, got one kind; give more plates")
     save(train(training, options.steps, options.seed), options.out)
     layers = read_layers(options.out)
     for source, samples in held_out.items():
-        for is_hidden, kind in ((True, "hidden"), (False, "whole")):
-            ends = [sample.seen for sample in samples if sample.is_hidden is is_hidden]
-            taken = sum(weigh_end(seen, layers) > MIN_EVIDENCE for seen in ends)
-            print(f"{source}: {taken} of {len(ends)} {kind} ends taken for hidden")  # noqa: T201
+        for kind, seen in zip(("hidden", "whole"), split(samples), strict=True):
+            odds = weigh_ends(seen[:, 0], layers)
+            shares = ", ".join(
+                f"{(odds > evidence).sum()} from {evidence}" for evidence in EVIDENCE
+            )
+            print(f"{source}: of {len(odds)} {kind} ends count as hidden: {shares}")  # noqa: T201
 
 
 def draw(options: argparse.Namespace) -> tuple[list[EndSample], dict[str, list[EndSample]]]:
@@ -66,9 +68,9 @@ def draw(options: argparse.Namespace) -> tuple[list[EndSample], dict[str, list[E
         table = options.labels or options.crops / LABELS
         crops, _ = read_crops(options.crops, table, MIN_VOTES, russian())
         kept = [crop for crop in crops if photo_of(crop.name) % 4]
-        training += [*cut_ends(kept, seed, reader)] * REAL_WEIGHT
+        training += photograph_ends(kept, seed, reader)
         others = [crop for crop in crops if photo_of(crop.name) % 4 == 0]
-        held_out["real"] = [*cut_ends(others, seed, reader)]
+        held_out["real"] = [*photograph_ends(others, seed, reader)]
     return training, held_out
 
 

@@ -26,10 +26,10 @@ OF_CLASSES = ("backbone.20.", "backbone.21.", "container.")
 def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str) -> None:
     """Load the weights of a folder, `stn.pth` and `lprnet.pth`, as the start of a training.
 
-    If the alphabets differ, only the rows of common characters and of the blank are loaded. The
-    other rows keep their new weights. Weights of narrower networks are grown. The folder's alphabet
-    is that of its `formats.toml`, else that of `lprnet.pth`. Older files do not name it; its value
-    is then `UNTOLD`.
+    If the alphabets differ, only the rows of common characters and of the blank are loaded; they
+    take nothing from the other characters, whose rows keep their new weights. Weights of narrower
+    networks are grown. The folder's alphabet is that of its `formats.toml`, else that of
+    `lprnet.pth`. Older files do not name it; its value is then `UNTOLD`.
 
     Args:
         stn: Network that gets the weights.
@@ -126,6 +126,7 @@ def _rearrange(tensor: Tensor, fresh: Tensor, pairs: list[tuple[int, int]]) -> T
     if tensor.ndim == 4 and tensor.shape[1] > CONTEXT:
         context = torch.arange(CONTEXT)
         new_columns, old_columns = (torch.cat([context, CONTEXT + part]) for part in (new, old))
+        result[new] = 0  # known characters take nothing from new ones
         result[new[:, None], new_columns] = tensor[old[:, None], old_columns]
     else:
         result[new] = tensor[old]

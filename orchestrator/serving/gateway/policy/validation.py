@@ -14,6 +14,7 @@ from orchestrator.contract import (
     ENCODED_CROP,
     MODEL,
     OF_A_READING,
+    ON_REQUEST,
     OUTPUTS,
     PICTURE,
     STAGE_SECONDS,
@@ -29,7 +30,7 @@ from orchestrator.serving.protocol.inference import InferenceRequest, Input, Pic
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 VERSION = re.compile(r"[0-9]{1,9}")
-ALL_OUTPUTS = (*OUTPUTS, STAGE_SECONDS)
+ALL_OUTPUTS = (*OUTPUTS, *ON_REQUEST, STAGE_SECONDS)
 OF_A_PICTURE = (PICTURE, ENCODED, ENCODED_CROP)
 """Inputs of our model; a request has one of them."""
 TIMEOUT = "timeout"

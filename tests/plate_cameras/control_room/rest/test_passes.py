@@ -163,6 +163,7 @@ def test_a_csv_file_has_all_pages(small_pages: Room, how: dict[str, str]) -> Non
     assert len({row["id"] for row in rows}) == 7
     (row,) = (row for row in rows if row["id"] == "gate-1")
     assert (row["text"], row["lists"], row["zones"]) == ("A123BC77", "residents", "drive")
+    assert (row["speed_kmh"], row["speed_error_kmh"]) == ("36.0", "2.5")
     assert small_pages.kinds()[0] == ("local", "case 7", "export", 7)
 
 

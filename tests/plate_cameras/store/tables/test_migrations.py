@@ -71,6 +71,8 @@ def test_entries_with_the_country_become_entries_of_their_plates(database: Datab
             connection.exec_driver_sql(f"ALTER TABLE gate_openings DROP COLUMN {name}")
         connection.exec_driver_sql("ALTER TABLE readings DROP COLUMN source")
         connection.exec_driver_sql("DROP TABLE pushed_pictures")
+        for name in ("speed_kmh", "speed_error_kmh"):
+            connection.exec_driver_sql(f"ALTER TABLE passes DROP COLUMN {name}")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0012'")
 
     upgrade(database)
@@ -89,7 +91,7 @@ def test_tables_of_an_unknown_version_stay_as_they_are(database: Database) -> No
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0011'")
 
     with pytest.raises(
-        StoreError, match="wanted revision 0016 or 0015 or 0014 or 0013 or 0012, got 0011"
+        StoreError, match="wanted revision 0017 or 0016 or 0015 or 0014 or 0013 or 0012, got 0011"
     ):
         upgrade(database)
     with database.reading() as connection:

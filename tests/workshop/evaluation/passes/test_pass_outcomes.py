@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from plate_cameras.passes import PassEvent
@@ -7,6 +9,7 @@ from workshop.evaluation.passes.pass_outcomes import (
     calibration_error,
     judge_clip,
     outcome_table,
+    speed_table,
 )
 from workshop.rendering.road.clips import Truth, TruthBox, TruthPass
 
@@ -59,3 +62,12 @@ def test_the_calibration_error_of_certain_texts_is_the_share_of_wrong_ones() -> 
 def test_a_table_has_a_row_for_each_condition() -> None:
     table = outcome_table([judge(events(TEXT), truth_of(TEXT))])
     assert table.splitlines()[1].split()[:4] == ["day", "1", "100.0", "%"]
+
+
+def test_speeds_of_moving_vehicles_are_compared_with_the_truth() -> None:
+    outcome = judge(events(TEXT), replace(truth_of(TEXT), speed_kmh=40.0))
+    assert outcome.speeds == ((40.0, None, None),)
+    told = replace(outcome, speeds=((40.0, 44.0, 3.0), (40.0, 38.0, 3.0), (40.0, None, None)))
+    (row,) = speed_table([told]).splitlines()[1:]
+    assert " ".join(row.split()) == "crossing 3 2 7.5 % 10.0 % 10.0 % 50.0 %"
+    assert judge(events(TEXT), replace(truth_of(TEXT), speed_kmh=0.0)).speeds == ()

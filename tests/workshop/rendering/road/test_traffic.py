@@ -11,6 +11,7 @@ def test_a_course_is_interpolated_and_has_ends() -> None:
     assert course.place(1.25) == (0.0, 9.0)
     assert course.place(0.9) is None
     assert course.shift(2).place(3.25) == (0.0, 9.0)
+    assert course.mean_speed(1.0, 1.5) == pytest.approx(4)
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(name, id=name) for name in SCENARIOS])

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from orchestrator.formats.plate_formats import COUNTRIES, lines_of, russian
+from orchestrator.formats.layouts import lines_of
+from orchestrator.formats.plate_formats import COUNTRIES, russian
 from workshop.rendering.camera import View, compress, photograph, random_view, soil, warp
 from workshop.rendering.country import country_of, russia
 from workshop.rendering.glyphs import GLYPHS, glyph_mask, line, outline

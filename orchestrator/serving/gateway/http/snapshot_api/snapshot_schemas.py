@@ -109,7 +109,7 @@ class SnapshotPlate(Model):
         return {
             "box": dict(zip(("xmin", "ymin", "xmax", "ymax"), map(round, plate.xyxy), strict=True)),
             "plate": plate.text.lower(),
-            "region": {"code": plate.format.partition("_")[0], "score": plate.text_score},
+            "region": {"code": plates.country_code(plate.format), "score": plate.text_score},
             "score": plate.text_score,
             "candidates": tuple(candidates),
             "dscore": plate.detection_score,
