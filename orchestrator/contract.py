@@ -18,7 +18,7 @@ import numpy.typing as npt
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.formats.regions import known_region
-from orchestrator.plates import CANDIDATES, Plate, PlateCountry, Plates, country_code
+from orchestrator.plates import CANDIDATES, Plate, Plates
 from orchestrator.settings import REQUEST_PARAMETERS
 
 MODEL = "plate_recognition"
@@ -114,13 +114,6 @@ OUTPUTS = {
     "corners": Output(np.float32, (4, 2), lambda p: p.corners),
     "formats": Output(np.object_, (1,), lambda p: [p.format.encode()]),
 }
-COUNTRY_SCORES = "country_scores"
-ON_REQUEST = {
-    COUNTRY_SCORES: Output(np.float32, (1,), lambda p: [p.country.score if p.country else 0.0])
-}
-"""Outputs that only those get who name them. The country itself is the beginning of the format's
-name. Models that read plates of one country leave its score out."""
-_EVERY = {**OUTPUTS, **ON_REQUEST}
 ALL_OUTPUTS = frozenset(OUTPUTS)
 UNPACKING, LETTERBOX, CROPS, TEXTS = "picture", "letterbox", "crops", "texts"
 STAGES = (UNPACKING, LETTERBOX, DETECTOR, CROPS, RECTIFIER, READER, TEXTS)
@@ -144,7 +137,7 @@ def to_arrays(plates: Plates, names: Iterable[str] = tuple(OUTPUTS)) -> dict[str
     """Return the named outputs, one row per plate; without plates they keep their rank."""
     arrays: dict[str, Array] = {}
     for name in names:
-        output, rows = _EVERY[name], plates.plates
+        output, rows = OUTPUTS[name], plates.plates
         arrays[name] = np.empty((len(rows), *output.row_shape), output.dtype)
         if rows:
             arrays[name][:] = [output.row(plate) for plate in rows]
@@ -158,11 +151,11 @@ def complete(names: Iterable[str]) -> tuple[str, ...]:
         ParameterError: An output of this name does not exist.
     """
     outputs = {"coordinates", *names}
-    unknown = sorted(outputs - _EVERY.keys())
+    unknown = sorted(outputs - ALL_OUTPUTS)
     if unknown:
-        raise ParameterError(f"outputs: wanted some of {', '.join(_EVERY)}, got {unknown[0]}")
+        raise ParameterError(f"outputs: wanted some of {', '.join(OUTPUTS)}, got {unknown[0]}")
     outputs |= {TOGETHER[name] for name in outputs if name in TOGETHER}
-    return tuple(name for name in _EVERY if name in outputs)
+    return tuple(name for name in OUTPUTS if name in outputs)
 
 
 def stages_of(arrays: Arrays) -> dict[str, float]:
@@ -201,18 +194,17 @@ def rows_of(
         ModelError: An output is missing, or has another type or shape. A client cannot know what is
             between it and the model, so it raises a ServerError instead.
     """
-    missing = [name for name in names if name not in arrays and name not in ON_REQUEST]
+    missing = [name for name in names if name not in arrays]
     if missing:
         raise ModelError(f"answer: wanted the outputs asked for, got none named {missing[0]}")
     plates = len(np.atleast_1d(arrays["coordinates"]))
-    names = [name for name in names if name in arrays]
     columns = [_to_column(name, arrays[name], plates, decimals.get(name)) for name in names]
     return [_from_row(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
 def _to_column(name: str, array: Array, plates: int, decimals: int | None) -> list[Any]:
     """Return the rows of an output. Triton's clients give texts as bytes, or as str from JSON."""
-    output = _EVERY[name]
+    output = OUTPUTS[name]
     expectation = (np.dtype(output.dtype), (plates, *output.row_shape))
     if (array.dtype, array.shape) != expectation:
         raise ModelError(
@@ -240,7 +232,6 @@ def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
     raw_text, text, name = (
         row.get(output, [""])[0] for output in ("raw_texts", "texts", "formats")
     )
-    (score,) = row.get(COUNTRY_SCORES, [0.0])
     candidates = zip(row.get("candidates", ()), row.get("candidate_scores", ()), strict=True)
     return {
         "xyxy": tuple(row["coordinates"]),
@@ -253,5 +244,4 @@ def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
         "corners": tuple(map(tuple, row.get("corners", ()))),
         "format": name,
         "region": known_region(text, name),
-        "country": PlateCountry(country_code(name), score) if score else None,
     }

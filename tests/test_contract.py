@@ -11,7 +11,7 @@ from tritonclient.grpc import model_config_pb2
 from orchestrator import contract
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.plate_formats import russian
-from orchestrator.plates import Plate, PlateCountry, PlateRegion, Plates
+from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
 from orchestrator.settings import Settings
 
@@ -46,7 +46,6 @@ def test_plate_recognition_has_the_outputs_of_the_code() -> None:
         name: (kinds[output.dtype], [-1, *output.row_shape])
         for name, output in contract.OUTPUTS.items()
     }
-    expected |= {contract.COUNTRY_SCORES: ("TYPE_FP32", [-1, 1])}
     expected[contract.STAGE_SECONDS] = ("TYPE_FP32", [len(contract.STAGES)])
     assert tensors(config_of(contract.MODEL).output) == expected
 
@@ -56,15 +55,6 @@ def test_crops_are_answered_like_pictures(model: str) -> None:
     of_a_picture = tensors(config_of(contract.MODEL).output)
     expected = {name: of_a_picture[name] for name in contract.OF_A_READING}
     assert tensors(config_of(model).output) == expected
-
-
-@pytest.mark.parametrize("country", [None, PlateCountry("ru", 0.5)])
-def test_the_score_of_a_country_comes_back_to_those_who_name_it(country) -> None:
-    names = (*contract.OUTPUTS, contract.COUNTRY_SCORES)
-    plates = Plates((replace(PLATE, country=country),))
-    assert contract.from_arrays(contract.to_arrays(plates, names), names) == plates
-    assert contract.from_arrays(contract.to_arrays(plates), names) == Plates((PLATE,))
-    assert contract.complete(["texts", contract.COUNTRY_SCORES])[-1] == contract.COUNTRY_SCORES
 
 
 def test_the_seconds_of_stages_are_told_by_their_names() -> None:

@@ -32,6 +32,7 @@ BROUGHT = {
 """Packages that the service imports, that are no dependencies of it, and who brings them."""
 BROUGHT_TO_CAMERAS = {
     "anyio": "starlette",
+    "requests": "apprise, whose calls it makes",
     "typing_extensions": "SQLAlchemy and pydantic; a type checker alone reads it",
     "yarl": "aiohttp, which takes addresses as its URLs",
     "zeep": "onvif-zeep-async, whose calls raise its errors",

@@ -28,7 +28,7 @@ IN_FLIGHT = 4
 UNREAD = "?"
 ROW = "{:<10} {:>10}  {:<10} {:<11} {}".format
 HEAD = ROW("text", "text_score", "raw_text", "format", "crop")
-NOT_OF_A_CROP = {"xyxy", "detection_score", "corners"}
+NOT_OF_A_CROP = {"xyxy", "detection_score", "corners", "country"}
 
 Read = Callable[["Source"], "Plate | PlateError"]
 

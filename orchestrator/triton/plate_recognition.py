@@ -40,8 +40,6 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         self.settings = Settings.from_config(config["parameters"])
         self.formats = formats_beside(args)
-        more = contract.ON_REQUEST if self.formats.country else {}
-        self.outputs = {*contract.OUTPUTS, *more}
         cv2.setNumThreads(1)  # the networks use the cores
         self.device = choose_device(args)
         with self.device.inference():
@@ -63,7 +61,7 @@ class TritonPythonModel:
         is_counted = request.request_id() != contract.PROBE
         watch = Stopwatch(self.infer_for(request, heartbeat=self.heartbeat))
         try:
-            of_plates = [name for name in names if name in self.outputs]
+            of_plates = [name for name in names if name in contract.OUTPUTS]
             plates = self._recognize(request, of_plates, watch)
             arrays = contract.to_arrays(plates, of_plates)
         except Exception as reason:  # only this request fails; the worker continues

@@ -119,11 +119,6 @@ def test_a_picture_is_answered_with_every_output_and_counted(model, request_of) 
     assert len(observed("stage_seconds", "lprnet")) == 1
 
 
-def test_a_reader_of_one_country_leaves_the_score_of_the_country_out(model, request_of) -> None:
-    (response,) = model.execute([request_of([*EVERYTHING, "country_scores"], input__0=GREY)])
-    assert list(arrays(response)) == EVERYTHING
-
-
 def test_a_worker_leaves_the_cores_to_the_networks(model) -> None:
     assert cv2.getNumThreads() == 1
 

@@ -18,7 +18,6 @@ from orchestrator.contract import (
     ENCODED_CROP,
     MODEL,
     OF_A_READING,
-    ON_REQUEST,
     OUTPUTS,
     PROBE,
     STAGE_SECONDS,
@@ -72,8 +71,6 @@ CURL_HINT = "; curl sends files unchanged with --data-binary, not with -d"
 OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
 """Errors that are not about one picture, but about the service, the quota or the query."""
 MAX_ID_CHARACTERS = 128
-OF_PICTURES, OF_CROPS = (*OUTPUTS, *ON_REQUEST), ("coordinates", *OF_A_READING, *ON_REQUEST)
-"""Outputs that an answer is made of."""
 
 A = TypeVar("A", bound=Model)
 
@@ -128,7 +125,7 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only picture has no answer.
     """
-    call = _take_apart(sent, ENCODED, (*OF_PICTURES, STAGE_SECONDS), limits)
+    call = _take_apart(sent, ENCODED, (*OUTPUTS, STAGE_SECONDS), limits)
     return Recognition(**await _answer(call, infer, RecognizedPicture, _recognized, limits.call_s))
 
 
@@ -140,18 +137,18 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only crop has no answer.
     """
-    call = _take_apart(sent, ENCODED_CROP, OF_CROPS, limits)
+    call = _take_apart(sent, ENCODED_CROP, ("coordinates", *OF_A_READING), limits)
     return Readings(**await _answer(call, infer, ReadPicture, _read, limits.call_s))
 
 
 def _recognized(response: InferenceResponse) -> dict[str, Any]:
     arrays = to_arrays(response.outputs)
-    plates = tuple(map(Plate.fields_of, rows_of(arrays, OF_PICTURES, DECIMALS)))
+    plates = tuple(map(Plate.fields_of, rows_of(arrays, decimals=DECIMALS)))
     return {"plates": plates, "seconds": stages_of(arrays)}
 
 
 def _read(response: InferenceResponse) -> dict[str, Any]:
-    plates = rows_of(to_arrays(response.outputs), OF_CROPS, DECIMALS)
+    plates = rows_of(to_arrays(response.outputs), ("coordinates", *OF_A_READING), DECIMALS)
     if len(plates) != 1:
         raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
     return {"plate": Reading.fields_of(plates[0])}

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from orchestrator import plates
-from orchestrator.contract import ON_REQUEST, OUTPUTS
+from orchestrator.contract import OUTPUTS
 from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.plates import PIXEL_DECIMALS, SCORE_DECIMALS, native_text
 from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
@@ -21,7 +21,6 @@ FINE = AfterValidator(partial(round, ndigits=4))
 """Rounding to a tenth of a millisecond, or to a ten thousandth of a score."""
 DECIMALS = {
     **{name: SCORE_DECIMALS for name, output in OUTPUTS.items() if output.dtype is np.float32},
-    **dict.fromkeys(ON_REQUEST, SCORE_DECIMALS),
     **dict.fromkeys(("coordinates", "corners"), PIXEL_DECIMALS),
 }
 """Decimals of the numbers in an answer, by output: of scores, and of pixels. The numbers of an
@@ -55,13 +54,6 @@ class Region(Model):
 
     code: str = Field(description="As the plate bears it", examples=["77"])
     name: str = Field(description="Of the region", examples=["Moscow"])
-
-
-class Country(Model):
-    """The country of a plate, from a reader that knows several."""
-
-    code: str = Field(description="ISO 3166 in small letters", examples=["kz"])
-    score: Score = Field(description="Its share in all candidates, in [0, 1]", examples=[0.99])
 
 
 class Reading(Model):
@@ -99,12 +91,6 @@ class Reading(Model):
     region: Region | None = Field(
         description="Whose code `text` bears; null where it bears none, or none that exists",
         examples=[{"code": "77", "name": "Moscow"}],
-    )
-
-    country: Country | None = Field(
-        default=None,
-        description="Only where the service reads plates of several countries, and `text` is known",
-        examples=[{"code": "kz", "score": 0.99}],
     )
 
     @classmethod

@@ -14,7 +14,6 @@ from orchestrator.contract import (
     ENCODED_CROP,
     MODEL,
     OF_A_READING,
-    ON_REQUEST,
     OUTPUTS,
     PICTURE,
     STAGE_SECONDS,
@@ -30,7 +29,7 @@ from orchestrator.serving.protocol.inference import InferenceRequest, Input, Pic
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 VERSION = re.compile(r"[0-9]{1,9}")
-ALL_OUTPUTS = (*OUTPUTS, *ON_REQUEST, STAGE_SECONDS)
+ALL_OUTPUTS = (*OUTPUTS, STAGE_SECONDS)
 OF_A_PICTURE = (PICTURE, ENCODED, ENCODED_CROP)
 """Inputs of our model; a request has one of them."""
 TIMEOUT = "timeout"

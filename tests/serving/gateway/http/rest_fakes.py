@@ -11,7 +11,6 @@ import numpy as np
 from orchestrator.contract import (
     MODEL,
     OF_A_READING,
-    ON_REQUEST,
     OUTPUTS,
     PLATE_READER,
     STAGE_SECONDS,
@@ -72,8 +71,7 @@ def picture_file(suffix: str = ".jpg", value: int = 128) -> bytes:
 
 def answer_with(call: InferenceRequest, plates: Sequence[Plate]) -> InferenceResponse:
     names = OF_A_READING if call.model == PLATE_READER else call.outputs or tuple(OUTPUTS)
-    more = ON_REQUEST if any(plate.country for plate in plates) else {}
-    names = [name for name in names if name in (*OUTPUTS, *more)]
+    names = [name for name in names if name in OUTPUTS]
     arrays = to_arrays(Plates(tuple(plates)), names)
     if call.model == MODEL:
         arrays[STAGE_SECONDS] = np.array([*SECONDS_AS_JSON.values()], np.float32)

@@ -16,7 +16,6 @@ from orchestrator.errors import (
     ParameterError,
     PictureError,
 )
-from orchestrator.plates import PlateCountry
 from orchestrator.serving.gateway.errors import UnsupportedMedia
 from orchestrator.serving.gateway.http.rest import RestRequest, read, recognize, request_id
 from orchestrator.serving.protocol.inference import (
@@ -129,14 +128,6 @@ def test_a_plate_has_everything_the_model_gives_and_no_text_if_it_was_not_read()
     assert unread["character_scores"] == []
 
 
-@pytest.mark.parametrize(("ask", "name"), [(recognized, "plates"), (read_out, "plate")])
-def test_a_reader_of_several_countries_tells_the_country(ask, name) -> None:
-    plate = replace(PLATE, format="kz_car", country=PlateCountry("kz", 0.96875))
-    told = ask(RestRequest(FILE), FakeInfer([(plate,)]))["pictures"][0][name]
-    (told,) = told if isinstance(told, list) else [told]
-    assert told["country"] == {"code": "kz", "score": 0.9688}
-
-
 def test_the_model_is_called_with_the_file_as_it_came() -> None:
     infer = FakeInfer()
     trace = {"traceparent": "00-1-2-01"}
@@ -145,7 +136,7 @@ def test_the_model_is_called_with_the_file_as_it_came() -> None:
     (call,) = infer.calls
     assert call.inputs == (PictureFile("encoded_image", FILE),)
     assert (call.model, call.id) == ("plate_recognition", "one")
-    assert call.outputs == (*OUTPUTS, "country_scores", "stage_seconds")
+    assert call.outputs == (*OUTPUTS, "stage_seconds")
     assert (call.parameters, call.trace) == ({"max_plates": "3"}, trace)
 
 
@@ -224,7 +215,7 @@ def test_a_crop_is_sent_as_a_file_and_not_unpacked() -> None:
         "one",
         {"text_threshold": "0.9"},
     )
-    assert call.outputs == ("coordinates", *OF_A_READING, "country_scores")
+    assert call.outputs == ("coordinates", *OF_A_READING)
 
 
 def test_the_reader_takes_no_parameter_of_the_detector() -> None:
