@@ -72,7 +72,9 @@ def test_two_cores_are_left_to_train(
 
 
 ENDLESS = """
+import signal
 from itertools import count
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has Ctrl-C ignored
 from workshop.training.reader.sample_workers import make_samples
 from tests.workshop.training.reader.test_sample_workers import process_named
 made = make_samples([(process_named, 0)], ([(0, n)] for n in count()), 2)
