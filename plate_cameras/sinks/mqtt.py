@@ -176,9 +176,7 @@ class MqttReceiver:
             username=self._user,
             password=self._password,
             tls_context=self._context,
-            will=aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True)
-            if self._has_status
-            else None,
+            will=WILL if self._has_status else None,
             timeout=TIMEOUT_S,
             keepalive=KEEPALIVE_S,
             logger=SILENT,

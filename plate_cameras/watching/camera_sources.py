@@ -90,7 +90,7 @@ class Sources:
 
     def __init__(self, decoders: Decoders, store: PassStore | None) -> None:
         self._decoders = decoders
-        # Of a folder's file system that hangs, no more than one thread waits.
+        # At most one thread waits for a folder whose file system hangs.
         self._threads = defaultdict[Path, Executor](make_folder_thread)
         self._inbox = PushedInbox(store.pushed) if store else None
 
