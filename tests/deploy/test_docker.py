@@ -1,38 +1,11 @@
 """Steps of `make image-check` in a Docker engine, as far as they can be checked without one."""
 
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from deploy import check_docker, docker
 from deploy.image import CheckError
-from orchestrator.serving.supervisor.ports import free_ports
-
-
-class Refusing(BaseHTTPRequestHandler):
-    """A server that rejects calls as overloaded, without a time to retry."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(503)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *said: object) -> None:
-        pass
-
-
-@pytest.fixture
-def refusing_port() -> Iterator[int]:
-    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
 
 
 def report(claim: str, holds: bool, detail: str) -> None:
@@ -64,12 +37,3 @@ def test_a_command_that_fails_is_told_in_dockers_words(tmp_path, monkeypatch) ->
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(CheckError, match=r"^wanted docker load to succeed, got: no such image$"):
         docker.docker("load")
-
-
-def test_an_answer_without_retry_after_is_named(refusing_port: int) -> None:
-    assert check_docker.ask(refusing_port, b"picture") == "503 without Retry-After"
-
-
-def test_a_connection_that_is_refused_is_no_answer() -> None:
-    (port,) = free_ports(1)
-    assert check_docker.ask(port, b"picture") == "ConnectionRefusedError"

@@ -26,14 +26,14 @@ def labels_of_pods(overlay: str) -> dict[str, str]:
     return one(overlay, "Deployment")["spec"]["template"]["metadata"]["labels"]
 
 
-@pytest.mark.parametrize("folder", [pytest.param("base", id="base"), *OVERLAYS])
+@pytest.mark.parametrize("folder", ["base", "overlays/cameras", *OVERLAYS])
 def test_it_builds_without_a_warning(folder: str) -> None:
     built = build(folder)
     assert (built.returncode, built.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("version", ["1.30", "1.37"])
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", ["overlays/cameras", *OVERLAYS])
 def test_every_object_is_valid(overlay: str, version: str) -> None:
     errors = [error for manifest in objects(overlay) for error in schema_errors(manifest, version)]
     assert set(errors) == OF_THE_OPERATOR

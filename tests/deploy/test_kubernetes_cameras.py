@@ -1,21 +1,11 @@
 """The watchers of deploy/kubernetes, and the control room beside the server."""
 
-import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
-from tests.deploy.manifests import (
-    Manifest,
-    build,
-    objects,
-    one,
-    quantity,
-    schema_errors,
-    selected,
-)
+from tests.deploy.manifests import Manifest, one, quantity, selected
 
 OVERLAY, WATCHER = "overlays/cameras", "plates-watcher"
-OF_THE_OPERATOR = {"ServiceMonitor: no schema", "PrometheusRule: no schema"}
 FILE = "CAMERAS.toml"
 
 
@@ -35,17 +25,6 @@ def server() -> Manifest:
 
 def policy(name: str) -> Manifest:
     return one(OVERLAY, "NetworkPolicy", name)["spec"]
-
-
-def test_it_builds_without_a_warning() -> None:
-    built = build(OVERLAY)
-    assert (built.returncode, built.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("version", ["1.30", "1.37"])
-def test_every_object_is_valid(version: str) -> None:
-    errors = [error for manifest in objects(OVERLAY) for error in schema_errors(manifest, version)]
-    assert set(errors) == OF_THE_OPERATOR
 
 
 def test_selectors_find_watchers_and_no_server() -> None:

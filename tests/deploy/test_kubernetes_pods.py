@@ -11,7 +11,7 @@ from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_
 from orchestrator.serving.supervisor.models.plate_models import count_ours
 from orchestrator.serving.supervisor.options import LONGER_ON_A_GPU, ServerOptions
 from orchestrator.serving.supervisor.triton_server import Server
-from tests.deploy.manifests import CPU, OVERLAYS, one, pod, quantity, server
+from tests.deploy.manifests import CPU, OVERLAYS, pod, quantity, server
 from tests.samples import PROJECT
 
 pytestmark = pytest.mark.parametrize("overlay", OVERLAYS)
@@ -63,14 +63,6 @@ def test_the_memory_limit_holds_server_and_shared_memory(overlay: str) -> None:
     networks = count_ours(replace(capacity(overlay), pictures=0))
     cuda = 0 if overlay == CPU else networks * CUDA_OF_A_WORKER
     assert limit >= 2 * IDLE + size(overlay, "/dev/shm") + cuda
-
-
-def test_the_image_is_of_this_version(overlay: str) -> None:
-    pyproject = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
-    version = re.search(r'^version = "(.+)"', pyproject, re.MULTILINE)[1]
-    labels = one(overlay, "Deployment")["metadata"]["labels"]
-    assert server(overlay)["image"].rpartition(":")[2] == f"{version}-{overlay.rpartition('/')[2]}"
-    assert labels["app.kubernetes.io/version"] == version
 
 
 def test_the_pod_runs_as_the_user_of_the_image(overlay: str) -> None:

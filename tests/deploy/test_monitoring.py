@@ -17,6 +17,7 @@ from tests.deploy.dashboard import DASHBOARD
 from tests.samples import PROJECT
 
 MONITORING = PROJECT / "deploy" / "monitoring"
+CAMERAS = MONITORING / "grafana" / "dashboards" / "cameras.json"
 RUNBOOK = (PROJECT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 METRICS = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
 
@@ -56,13 +57,6 @@ def promtool(*arguments: object) -> subprocess.CompletedProcess[str]:
     if not program:
         pytest.skip("promtool: none on the PATH; it is in the package prometheus")
     return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
-
-
-def recorded_as(exprs: list[str], path: Path) -> Path:
-    """Write expressions as recording rules, which promtool can check."""
-    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(exprs)]
-    path.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
-    return path
 
 
 def lost(given: object, kept: object, where: str = "") -> list[str]:
@@ -156,21 +150,36 @@ def test_every_metric_is_explained() -> None:
     assert [name for name in names if f"| `{name}" not in METRICS] == []
 
 
-def test_the_dashboard_says_nothing_that_grafana_does_not_know() -> None:
+@pytest.fixture(params=[DASHBOARD, CAMERAS], ids=lambda file: file.stem)
+def dashboard(request: pytest.FixtureRequest) -> str:
+    return request.param.read_text()
+
+
+def test_the_dashboard_says_nothing_that_grafana_does_not_know(dashboard: str) -> None:
     pytest.importorskip("grafana_foundation_sdk", reason="Grafana's SDK needs Python 3.11")
     from grafana_foundation_sdk.cog.encoder import JSONEncoder
     from grafana_foundation_sdk.cog.plugins import register_default_plugins
     from grafana_foundation_sdk.models.dashboard import Dashboard
 
     register_default_plugins()
-    given = json.loads(DASHBOARD.read_text())
+    given = json.loads(dashboard)
     understood = json.loads(JSONEncoder().encode(Dashboard.from_json(given)))
     assert lost(given, understood) == []
 
 
-def test_the_panels_queries_parse(tmp_path: Path) -> None:
-    written = re.findall(r'"expr": ("(?:[^"\\]|\\.)+")', DASHBOARD.read_text())
+def test_no_two_panels_share_a_place_or_a_number(dashboard: str) -> None:
+    panels = json.loads(dashboard)["panels"]
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
+    assert len(set(places)) == len(places) == len({panel["id"] for panel in panels})
+
+
+def test_the_panels_queries_parse(dashboard: str, tmp_path: Path) -> None:
+    """Each is checked by promtool as a recording rule."""
+    written = re.findall(r'"expr": ("(?:[^"\\]|\\.)+")', dashboard)
     exprs = [json.loads(text).replace("$__rate_interval", "1m") for text in written]
-    assert exprs
-    done = promtool("check", "rules", recorded_as(exprs, tmp_path / "panels.yaml"))
+    assert len(exprs) > 20
+    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(exprs)]
+    file = tmp_path / "panels.yaml"
+    file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
+    done = promtool("check", "rules", file)
     assert done.returncode == 0, done.stderr

@@ -25,11 +25,6 @@ def read_unit(file: Path) -> dict[str, str]:
     return dict(parser["Service"])
 
 
-@pytest.fixture
-def service() -> dict[str, str]:
-    return read_unit(FILE)
-
-
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 @pytest.mark.parametrize("name", ["plates.service", "plates-watch.service"])
 @pytest.mark.parametrize("has_cameras", [False, True])
@@ -48,24 +43,16 @@ def test_systemd_has_nothing_to_say(tmp_path: Path, name: str, has_cameras: bool
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_the_service_itself_says_when_it_is_ready(service: dict[str, str]) -> None:
+def test_the_service_says_when_it_is_ready_and_its_rights_and_end_are_those_it_needs() -> None:
+    service = read_unit(FILE)
     assert service["ExecStart"] == f"{FOLDER}/.venv/bin/plates serve"
     assert (service["Type"], SOCKET) == ("notify", "NOTIFY_SOCKET")
-
-
-def test_a_stop_leaves_time_for_calls_in_work(service: dict[str, str]) -> None:
     assert service["KillMode"] == "mixed"
     assert int(service["TimeoutStopSec"]) > 2 * GATEWAY_S
-
-
-def test_the_service_survives_a_worker_that_lacked_memory(service: dict[str, str]) -> None:
-    assert service["OOMPolicy"] == "continue"
-
-
-def test_the_service_is_not_root_and_compiles_code_of_its_networks(service) -> None:
+    assert service["OOMPolicy"] == "continue"  # after a worker that lacked memory
     assert service["User"] == service["Group"] == "plates"
     assert service["CapabilityBoundingSet"] == ""
-    assert "MemoryDenyWriteExecute" not in service
+    assert "MemoryDenyWriteExecute" not in service  # networks are compiled
 
 
 def test_both_units_read_the_same_file_of_cameras() -> None:
@@ -76,8 +63,8 @@ def test_both_units_read_the_same_file_of_cameras() -> None:
     assert drop_in["ExecStart"].endswith(f" --cameras {folder}/CAMERAS.toml")
 
 
-def test_cameras_are_followed_for_ever_and_with_the_same_limits(service: dict[str, str]) -> None:
-    watch = read_unit(WATCH)
+def test_cameras_are_followed_for_ever_and_with_the_same_limits() -> None:
+    service, watch = read_unit(FILE), read_unit(WATCH)
     assert watch["Restart"] == "always"
     assert int(watch["TimeoutStopSec"]) > 30  # docs/cameras.md
     own = {"MemoryMax", "TasksMax", "LimitNICE", "OOMPolicy", "KillMode", "TimeoutStartSec"}

@@ -101,22 +101,18 @@ def has(module: str, name: str) -> bool:
     return hasattr(importlib.import_module(module), name)
 
 
-@pytest.mark.parametrize("block", every("json"))
-def test_json_parses(block: Block) -> None:
-    if block.text.startswith("{\n"):
-        json.loads(block.text)
-    else:
-        assert [json.loads(line) for line in block.text.splitlines()]
+PARSERS = {
+    "json": lambda text: [
+        json.loads(part) for part in ([text] if text.startswith("{\n") else text.splitlines())
+    ],
+    "toml": tomllib.loads,
+    "yaml": lambda text: all(yaml.safe_load_all(text)),
+}
 
 
-@pytest.mark.parametrize("block", every("toml"))
-def test_toml_parses(block: Block) -> None:
-    assert tomllib.loads(block.text)
-
-
-@pytest.mark.parametrize("block", every("yaml"))
-def test_yaml_parses(block: Block) -> None:
-    assert all(yaml.safe_load_all(block.text))
+@pytest.mark.parametrize("block", every(*PARSERS))
+def test_data_parse(block: Block) -> None:
+    assert PARSERS[block.language](block.text)
 
 
 @pytest.mark.parametrize("block", every("sh"))

@@ -20,15 +20,9 @@ from workshop.benchmarks.faults.registry import FAULTS
 FAULT = {fault.name: fault for fault in FAULTS}
 GATEWAY_S = inspect.signature(Gateway.stop).parameters["timeout_s"].default
 PROMISES = (
-    "kill-yolo",
-    "loop",
-    "kill-triton",
-    "planned-restart",
-    "kill-gateway",
-    "memory",
-    "kill-serve",
+    "kill-yolo", "loop", "kill-triton", "planned-restart", "kill-gateway", "memory", "kill-serve",
     "stop-serve",
-)
+)  # fmt: skip
 """Names of the faults, one for each row of the table of promises."""
 
 

@@ -6,7 +6,7 @@ Without sockets and without Triton: a table of answers stands behind the gateway
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -49,7 +49,7 @@ class Sent:
     """A request in bytes, before it is parsed.
 
     Attributes:
-        door: Name of its entry point, a key of `DOORS`.
+        door: Name of its entry point, one of `DOORS`.
         said: Data beside the body: a content type, the size of the JSON, or a query.
         body: The rest.
     """
@@ -150,6 +150,18 @@ def check_refusal(message: str) -> str:
     return "refused"
 
 
+PATHS = {
+    "kserve": "/v2/models/plate_recognition/infer",
+    "kserve-reader": "/v2/models/plate_reader/infer",
+    "rest": "/v1/recognize",
+    "crops": "/v1/read",
+    "query": "/v1/recognize",
+    "snapshot": "/v1/plate-reader/",
+    "vision": "/v1/vision/alpr",
+}
+DOORS = (*PATHS, "grpc")
+
+
 def ask(sent: Sent) -> str:
     """Send a request to its entry point.
 
@@ -159,37 +171,13 @@ def ask(sent: Sent) -> str:
     Raises:
         Fault: The outcome is another one.
     """
-    return DOORS[sent.door](sent)
-
-
-def _ask_kserve(sent: Sent) -> str:
-    headers = {"Inference-Header-Content-Length": sent.said} if sent.said else {}
-    return _ask_http("/v2/models/plate_recognition/infer", "", headers, sent.body)
-
-
-def _ask_reader(sent: Sent) -> str:
-    headers = {"Inference-Header-Content-Length": sent.said} if sent.said else {}
-    return _ask_http("/v2/models/plate_reader/infer", "", headers, sent.body)
-
-
-def _ask_rest(sent: Sent) -> str:
-    return _ask_http("/v1/recognize", "", {"Content-Type": sent.said}, sent.body)
-
-
-def _ask_crops(sent: Sent) -> str:
-    return _ask_http("/v1/read", "", {"Content-Type": sent.said}, sent.body)
-
-
-def _ask_snapshot(sent: Sent) -> str:
-    return _ask_http("/v1/plate-reader/", "", {"Content-Type": sent.said}, sent.body)
-
-
-def _ask_vision(sent: Sent) -> str:
-    return _ask_http("/v1/vision/alpr", "", {"Content-Type": sent.said}, sent.body)
-
-
-def _ask_query(sent: Sent) -> str:
-    return _ask_http("/v1/recognize", sent.said, {}, sent.body)
+    if sent.door == "grpc":
+        return _ask_grpc(sent)
+    query = sent.said if sent.door == "query" else ""
+    headers = {} if sent.door == "query" else {"Content-Type": sent.said}
+    if sent.door.startswith("kserve"):
+        headers = {"Inference-Header-Content-Length": sent.said} if sent.said else {}
+    return _ask_http(PATHS[sent.door], query, headers, sent.body)
 
 
 def _ask_http(path: str, query: str, headers: Mapping[str, str], body: bytes) -> str:
@@ -258,25 +246,12 @@ def _ask_grpc(sent: Sent) -> str:
     return "answered"
 
 
-DOORS: dict[str, Callable[[Sent], str]] = {
-    "kserve": _ask_kserve,
-    "kserve-reader": _ask_reader,
-    "grpc": _ask_grpc,
-    "rest": _ask_rest,
-    "crops": _ask_crops,
-    "query": _ask_query,
-    "snapshot": _ask_snapshot,
-    "vision": _ask_vision,
-}
-NAMES = tuple(DOORS)
-
-
 def pack(sent: Sent) -> bytes:
     """Return a request as input of a fuzzer: entry point, data in one line, body."""
-    return bytes([NAMES.index(sent.door)]) + sent.said.encode("latin-1") + b"\n" + sent.body
+    return bytes([DOORS.index(sent.door)]) + sent.said.encode("latin-1") + b"\n" + sent.body
 
 
 def unpack(given: bytes) -> Sent:
     """Return the request that a fuzzer's input, any bytes, stands for."""
     said, _, body = given[1:].partition(b"\n")
-    return Sent(NAMES[(given[0] if given else 0) % len(NAMES)], said.decode("latin-1"), body)
+    return Sent(DOORS[(given[0] if given else 0) % len(DOORS)], said.decode("latin-1"), body)

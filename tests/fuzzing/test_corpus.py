@@ -24,7 +24,6 @@ from tests.fuzzing.doors import (
 )
 from tests.fuzzing.file_parts import Files
 from tests.fuzzing.hostile import pictures, requests
-from tests.fuzzing.hostile_bombs import bombs
 from tests.fuzzing.hostile_calls import Requests, wholes
 from tests.fuzzing.hostile_pictures import wholes as whole_pictures
 from tests.samples import PROJECT
@@ -140,7 +139,3 @@ def test_a_request_is_one_input_of_a_fuzzer_and_back(hostile_requests: Requests)
 def test_the_page_counts_the_corpus(hostile_files: Files, hostile_requests: Requests) -> None:
     page = (PROJECT / "docs" / "fuzzing.md").read_text(encoding="utf-8")
     assert f"{len(hostile_files)} picture files and {len(hostile_requests)} requests" in page
-
-
-def test_bombs_are_small() -> None:
-    assert max(map(len, bombs().values())) < LIMITS.body_bytes

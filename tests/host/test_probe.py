@@ -66,14 +66,7 @@ def test_a_service_that_says_nothing_in_time_is_not_well(capsys) -> None:
 
 def test_it_runs_as_a_file_without_the_package_or_any_other(answering) -> None:
     done = subprocess.run(
-        [
-            sys.executable,
-            "-IS",
-            "-X",
-            "importtime",
-            probe.__file__,
-            f"{answering(200)}/readyz",
-        ],
+        [sys.executable, "-IS", "-X", "importtime", probe.__file__, f"{answering(200)}/readyz"],
         capture_output=True,
         text=True,
         check=False,

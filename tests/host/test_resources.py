@@ -157,11 +157,6 @@ def test_a_step_is_added_to_what_the_container_has(tmp_path, before: str, after:
     assert int(file.read_text()) == after
 
 
-def test_two_steps_are_below_the_most() -> None:
-    """Otherwise Triton, whose score started from 0, would be killed as early as a worker."""
-    assert 2 * STEP < 1000
-
-
 def test_another_process_can_be_named(tmp_path) -> None:
     own, other = score_file(tmp_path, "self", "0"), score_file(tmp_path, "42", "0")
     raise_score(42, tmp_path)

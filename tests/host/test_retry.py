@@ -57,11 +57,6 @@ def test_an_error_that_would_come_again_is_not_tried_again(told, error: PlateErr
     assert told == []
 
 
-def test_without_retries_the_first_error_counts(told) -> None:
-    with pytest.raises(ServerError, match="gone"):
-        retries(0).call(Scripted(ServerError("gone"), "answer"), told.append)
-
-
 def test_pauses_double_up_to_the_limit(told) -> None:
     pauses: list[float] = []
     script = Scripted(*[ServerError("gone")] * 7, "answer")

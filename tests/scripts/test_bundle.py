@@ -1,7 +1,7 @@
 """The archive for machines without a network: what goes into it, and its installation."""
 
 import argparse
-import importlib.util
+import importlib
 import os
 import platform
 import re
@@ -31,26 +31,14 @@ ip link set lo up
 @pytest.fixture
 def bundle(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(SCRIPT.parent)
-    spec = importlib.util.spec_from_file_location("bundle", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("bundle")
 
 
 def names(pins: list[str]) -> set[str]:
     return {pin.partition("==")[0] for pin in pins}
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        pytest.param("60M", 60 << 20, id="mebibytes"),
-        pytest.param("1G", 1 << 30, id="gibibyte"),
-        pytest.param("1000", 1000, id="bytes"),
-    ],
-)
+@pytest.mark.parametrize(("text", "size"), [("60M", 60 << 20), ("1G", 1 << 30), ("1000", 1000)])
 def test_a_size_has_a_unit_or_is_in_bytes(bundle, text: str, size: int) -> None:
     assert bundle.parse_size(text) == size
 
@@ -134,42 +122,35 @@ def test_the_script_installs_what_the_archive_has(bundle, without, options: str)
     assert "@" not in script
 
 
-def test_another_python_is_told(bundle, tmp_path: Path) -> None:
-    script, python = tmp_path / "install.sh", tmp_path / "python"
-    script.write_text(bundle.install_script("3.12", MACHINE, ()))
-    python.write_text("#!/bin/sh\necho 3.9\n")
-    python.chmod(0o755)
+@pytest.mark.parametrize(
+    ("python", "machine", "told"),
+    [
+        ("#!/bin/sh\necho 3.9\n", MACHINE, "wanted Python 3.12, got 3.9 from"),
+        ("", MACHINE, "wanted Python 3.12, got none from "),
+        ("", "armv7l", f"wanted a machine of the architecture armv7l, got {MACHINE};"),
+    ],
+    ids=["another-python", "no-python", "another-architecture"],
+)
+def test_a_machine_without_what_the_archive_is_for_is_told(
+    bundle, tmp_path: Path, python: str, machine: str, told: str
+) -> None:
+    script, program = tmp_path / "install.sh", tmp_path / "python"
+    script.write_text(bundle.install_script("3.12", machine, ()))
+    if python:
+        program.write_text(python)
+        program.chmod(0o755)
+    variables = {"PLATES_PYTHON": str(program), "PATH": os.environ["PATH"]}
     done = subprocess.run(
-        ["sh", script], env={"PLATES_PYTHON": str(python), "PATH": os.environ["PATH"]},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["sh", script], env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
-    assert "wanted Python 3.12, got 3.9 from" in done.stderr
-
-
-def test_another_architecture_is_told(bundle, tmp_path: Path) -> None:
-    script = tmp_path / "install.sh"
-    script.write_text(bundle.install_script("3.12", "armv7l", ()))
-    done = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert f"wanted a machine of the architecture armv7l, got {MACHINE};" in done.stderr
+    assert told in done.stderr
 
 
 def test_an_archive_for_another_architecture_has_its_name(bundle) -> None:
     x86, arm = (bundle.archive_name("3.11", machine) for machine in ("x86_64", "aarch64"))
     assert x86.endswith("-py311.tar")
     assert arm.endswith("-py311-aarch64.tar")
-
-
-def test_a_python_that_is_not_there_is_told(bundle, tmp_path: Path) -> None:
-    script = tmp_path / "install.sh"
-    script.write_text(bundle.install_script("3.12", MACHINE, ()))
-    variables = {"PLATES_PYTHON": "/nowhere/python3.12", "PATH": os.environ["PATH"]}
-    done = subprocess.run(
-        ["sh", script], env=variables, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert "wanted Python 3.12, got none from /nowhere/python3.12" in done.stderr
 
 
 @pytest.mark.server

@@ -88,12 +88,6 @@ def test_the_extras_are_those_of_the_package(install) -> None:
     assert sorted({*named} - {install.SERVER}) == [*install.EXTRAS]
 
 
-def test_packages_of_an_extra_are_installed_when_it_is_named(install) -> None:
-    tracked = {"name": "av", "version": "1", "groups": ["main"], "markers": 'extra == "cameras"'}
-    assert install.one_version_each([tracked], ["main"]) == []
-    assert install.one_version_each([tracked], ["main"], ("cameras",)) == [tracked]
-
-
 def test_the_python_that_was_named_is_taken(install, monkeypatch, tmp_path: Path) -> None:
     mine = a_python(tmp_path / "mine", "3.11 True")
     monkeypatch.setenv("PLATES_PYTHON", mine)
@@ -165,11 +159,6 @@ def test_the_cpu_builds_of_pytorch_are_those_of_the_locked_version(install) -> N
     assert all(re.search(r" --hash=sha256:[0-9a-f]{64}\b", line) for line in [install.cpu_torch()])
 
 
-def test_packages_of_the_server_extra_are_installed(install) -> None:
-    served = package("served", markers='extra == "server"')
-    assert install.one_version_each([served], ["main"]) == [served]
-
-
 def package(name: str = "a", version: str = "1", groups: tuple[str, ...] = ("main",), **more):
     return {"name": name, "version": version, "groups": list(groups), "files": [], **more}
 
@@ -189,14 +178,15 @@ def test_a_marker_is_that_of_the_groups_wanted(install, groups, marker: str) -> 
     assert install.marker_of(given, groups) == marker
 
 
-def test_packages_for_other_machines_are_left_out(install) -> None:
+def test_packages_for_this_machine_and_the_named_extras_are_installed_with_the_closer_marker(
+    install,
+) -> None:
     here, elsewhere = package("here", markers=ALWAYS), package("elsewhere", markers=NEVER)
-    assert install.one_version_each([elsewhere, here], ["main"]) == [here]
-
-
-def test_of_two_versions_the_closer_marker_wins(install) -> None:
-    loose, close = package(version="2"), package(version="1", markers=ALWAYS)
-    assert install.one_version_each([close, loose], ["main"]) == [close]
+    loose, served = package("here", "2"), package("served", markers='extra == "server"')
+    tracked = package("av", markers='extra == "cameras"')
+    lock = [elsewhere, here, loose, served, tracked]
+    assert install.one_version_each(lock, ["main"]) == [here, served]
+    assert install.one_version_each(lock, ["main"], ("cameras",)) == [here, served, tracked]
 
 
 @pytest.mark.parametrize(
@@ -211,11 +201,9 @@ def test_pytorch_is_the_build_that_was_asked_for(install, groups, build: str, wa
     assert install.wants_cuda(groups, build) is wanted
 
 
-@pytest.mark.parametrize("name", ["torch", "triton", "cuda-bindings", "nvidia-cublas"])
-def test_packages_of_cuda_stay_away_from_a_cpu_machine(install, name: str) -> None:
-    assert install.CUDA_ONLY.match(name)
-
-
-@pytest.mark.parametrize("name", ["torchvision", "tritonclient", "nvidia-pytriton", "numpy"])
-def test_packages_that_only_sound_like_cuda_are_installed(install, name: str) -> None:
-    assert not install.CUDA_ONLY.match(name)
+def test_packages_of_cuda_stay_away_from_a_cpu_machine_and_those_that_only_sound_so_do_not(
+    install,
+) -> None:
+    assert all(map(install.CUDA_ONLY.match, ["torch", "triton", "cuda-bindings", "nvidia-cublas"]))
+    others = ["torchvision", "tritonclient", "nvidia-pytriton", "numpy"]
+    assert not any(map(install.CUDA_ONLY.match, others))

@@ -1,6 +1,5 @@
 """A few seconds of load on a real server, over every transport."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,9 @@ from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from workshop.benchmarks.bench.plan import TRANSPORTS
 from workshop.benchmarks.bench.report import BenchReport
-from workshop.benchmarks.bench.transports import REGION
 from workshop.reporting.files import read_report
 
-SHM = Path("/dev/shm")
 SMALL = ("--plates", "1", "--concurrency", "2", "--seconds", "0.3", "--rounds", "1")
-
-
-def regions() -> set[Path]:
-    """Shared memory of this process and of its servers."""
-    return {path for mark in (REGION, f"plates_{os.getpid()}_") for path in SHM.glob(f"{mark}*")}
 
 
 def bench(out: Path, *arguments: str):
@@ -56,20 +48,3 @@ def test_the_servers_own_times_are_read(done) -> None:
         assert inside.whole.calls == 1
         assert [inside.networks[name].batch >= 1 for name in NETWORKS] == [True] * 3
         assert 0 < sum(inside.stages_ms.values()) < 1.1 * inside.whole.compute_ms
-
-
-def test_no_shared_memory_is_left(done) -> None:
-    assert not list(SHM.glob(f"{REGION}*"))
-
-
-@pytest.mark.nightly  # beside test_peers.py, whose servers are started in the same way
-def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
-    before = regions()
-    transports = ("--transport", "http-encoded", "--transport", "grpc-shm")
-    result = bench(tmp_path, "--pictures", "1", *transports)
-    assert result.exit_code == 0, result.output
-    for cell in report_of(tmp_path).cells:
-        assert min(cell.load.cpu_ms.server, cell.load.cpu_ms.client) > 0
-        assert cell.peaks.memory_bytes > 100_000_000
-        assert cell.peaks.shm_bytes > 0
-    assert regions() == before

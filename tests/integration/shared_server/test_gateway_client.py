@@ -1,7 +1,5 @@
 """Our client and a gateway with TLS that requires a key for every call."""
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +9,13 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.errors import PictureError, RequestError, ServerError
+from orchestrator.errors import RequestError
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.gateway.policy.api_keys import hash_of
 from orchestrator.serving.supervisor.triton_server import Server
 from tests.client.certificates import Certificate, make_certificate
 from tests.integration.serving import run_gateway
-from tests.samples import PROJECT, STREET
+from tests.samples import STREET
 from tests.samples import TEXTS as BEST_FIRST
 
 TEXTS = sorted(BEST_FIRST)
@@ -27,9 +25,6 @@ GATEWAYS = {"http": "in_clear", "grpc": "in_clear", "https": "over_tls", "grpcs"
 """Names of the gateway fixtures by URL scheme."""
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 """A picture whose upload is not complete when its key is rejected."""
-
-TOO_LARGE = np.zeros((6000, 5000, 3), np.uint8)
-"""A picture of 90 MB; the gateway accepts 80 MiB."""
 
 
 @contextmanager
@@ -87,12 +82,6 @@ def test_a_picture_is_read(url: str) -> None:
         assert client.server_settings().max_plates > 0
 
 
-@pytest.mark.parametrize("file", [b"%PDF-1.7\n", STREET.read_bytes()[:5000]], ids=["pdf", "cut"])
-def test_a_file_that_is_no_picture_is_a_picture_error(url: str, file: bytes) -> None:
-    with PlateClient(url, key=KEY) as client, pytest.raises(PictureError, match=r"^encoded_image"):
-        client.recognize(file)
-
-
 def test_crops_are_read_by_several_threads(url: str) -> None:
     crop = np.full((24, 94, 3), 128, np.uint8)
     with PlateClient(url, key=KEY) as client:
@@ -124,41 +113,3 @@ def test_without_a_key_nothing_is_ready_or_told(url: str) -> None:
         assert not client.is_ready()
         with pytest.raises(RequestError, match=r"^this gateway wants a key"):
             client.server_settings()
-
-
-def test_a_picture_that_is_too_large_is_not_sent_again(url: str) -> None:
-    with (
-        PlateClient(url, key=KEY, retries=5) as client,
-        pytest.raises(RequestError, match=r"(wanted at most|larger than max)"),
-    ):
-        client.recognize(TOO_LARGE)
-    assert client.retried == 0
-
-
-@pytest.mark.parametrize("url", ["https", "grpcs"], indirect=True)
-def test_an_untrusted_certificate_is_told(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    anothers = make_certificate(tmp_path, "DNS:elsewhere.test")
-    monkeypatch.setenv("SSL_CERT_FILE", str(anothers.chain))
-    url = url.replace("localhost", "127.0.0.1")
-    with (
-        PlateClient(url, key=KEY) as client,
-        pytest.raises(ServerError, match=f"^{url}: wanted a certificate that is trusted"),
-    ):
-        client.recognize(STREET)
-
-
-@pytest.mark.parametrize("url", ["http", "grpcs"], indirect=True)
-def test_the_command_reads_a_picture(url: str) -> None:
-    done = subprocess.run(
-        [*PLATES, "recognize", STREET, "--url", url],
-        env={**os.environ, "PLATES_KEY": KEY},
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0
-    assert done.stderr.startswith("1 picture in ")
-    assert all(text in done.stdout for text in TEXTS)
