@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 from tests.samples import PROJECT
 
@@ -27,3 +28,11 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT), "TERM": "xterm", "COLUM
 def command(*arguments: str) -> list[str]:
     """Return the command line. The digits in a picture's file are its number of plates."""
     return [sys.executable, "-c", COMMAND, "recognize", "--url", "x:1", *arguments]
+
+
+def write_photos(folder: Path, contents: list[str]) -> Path:
+    """Write a folder of pictures with these contents."""
+    (folder / "photos").mkdir()
+    for number, content in enumerate(contents):
+        (folder / "photos" / f"{number:03}.jpg").write_text(content)
+    return folder / "photos"

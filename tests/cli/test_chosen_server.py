@@ -1,23 +1,12 @@
 """The number of simultaneous calls that a client chooses from the server's answer."""
 
+from unittest.mock import AsyncMock
+
 import pytest
 
 from orchestrator.cli.chosen_server import fitting_calls
-from orchestrator.errors import ErrorResponse, Overloaded, RequestError, ServerError
+from orchestrator.errors import ErrorResponse, Overloaded, PlateError, RequestError, ServerError
 from orchestrator.serving.gateway.policy.authentication import HOW
-
-
-class FakeChannel:
-    def __init__(self, answer: dict | Exception) -> None:
-        self._answer = answer
-
-    async def config(self, timeout_s: float) -> dict:
-        if isinstance(self._answer, Exception):
-            raise self._answer
-        return self._answer
-
-    async def close(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -25,8 +14,8 @@ def serve(monkeypatch):
     """Make the server give this answer."""
 
     def answer(answer: dict | Exception) -> None:
-        connect = "orchestrator.client.connecting.connect"
-        monkeypatch.setattr(connect, lambda url, key: FakeChannel(answer))
+        channel = AsyncMock(**{"config.side_effect": [answer]})
+        monkeypatch.setattr("orchestrator.client.connecting.connect", lambda url, key: channel)
 
     return answer
 
@@ -38,6 +27,8 @@ def serve(monkeypatch):
         pytest.param([{"count": 3}], 6, id="two-cores"),
         pytest.param([{"count": 4}, {"count": 4}], 16, id="two-gpus"),
         pytest.param([{"count": 99}], 32, id="more-than-one-client-should-take"),
+        pytest.param([{"count": "1"}, {"count": 2}], 6, id="a-number-as-text"),
+        pytest.param([{"name": "a"}], 4, id="no-count"),
         pytest.param([], 4, id="nothing-said"),
     ],
 )
@@ -51,15 +42,13 @@ def test_a_server_that_is_busy_is_there(serve) -> None:
     assert fitting_calls("x:1", None, 1.0) == 8
 
 
-def test_no_server_is_an_error(serve) -> None:
-    serve(ServerError("cannot connect to x:1: connection refused"))
-    with pytest.raises(ServerError, match="cannot connect"):
-        fitting_calls("x:1", None, 1.0)
-
-
-def test_a_wrong_key_is_told_once(serve) -> None:
-    serve(RequestError("wanted a key"))
-    with pytest.raises(RequestError, match="wanted a key"):
+@pytest.mark.parametrize(
+    "error",
+    [ServerError("cannot connect to x:1"), RequestError("wanted a key")],
+)
+def test_no_server_and_no_key_are_errors(serve, error: PlateError) -> None:
+    serve(error)
+    with pytest.raises(type(error), match=str(error)):
         fitting_calls("x:1", None, 1.0)
 
 

@@ -88,16 +88,8 @@ def test_keys_that_are_named_are_wanted_from_this_machine_too(tmp_path: Path, mo
         pytest.param({"audit": "/proc/a"}, "^audit: /proc/a cannot be written", id="audit"),
         pytest.param({"certificate": "k"}, "^TLS: wanted .* got one of them$", id="no-key"),
         pytest.param({"private_key": "k"}, "^TLS: wanted .* got one of them$", id="no-certificate"),
-        pytest.param(
-            {"certificate": "nope", "private_key": "k"},
-            "^TLS: wanted a certificate and its key, .* got nope and k: No such",
-            id="certificate",
-        ),
-        pytest.param(
-            {"certificate": "k", "private_key": "k"},
-            "^TLS: wanted a certificate and its key",
-            id="k",
-        ),
+        pytest.param({"certificate": "k", "private_key": "k"}, "^TLS: wanted a", id="k"),
+        pytest.param({"certificate": "no", "private_key": "k"}, "got no and k", id="no-file"),
         pytest.param({"limits": ("bodies=1",)}, "^limit: wanted some of body_mb", id="limit"),
     ],
 )
@@ -122,10 +114,6 @@ def test_a_certificate_and_its_key_pass(tmp_path: Path) -> None:
     assert (options.certificate, options.private_key) == (certificate, key)
 
 
-def test_a_gpu_whose_capacity_is_not_known_gets_a_few_calls() -> None:
-    options = GatewayFlags().to_options(ServerOptions(device="gpu"))
-    assert options.limits.calls == 16
-
-
-def test_grpc_may_be_left_out() -> None:
-    assert GatewayFlags(no_grpc=True).to_options(TRITON).grpc is None
+def test_a_gpu_whose_capacity_is_not_known_gets_a_few_calls_and_grpc_may_be_left_out() -> None:
+    options = GatewayFlags(no_grpc=True).to_options(ServerOptions(device="gpu"))
+    assert (options.limits.calls, options.grpc) == (16, None)

@@ -1,4 +1,8 @@
-"""The first texts for a new user: the help of each command, and suggestions for misspelt names."""
+"""The first texts for a new user: help, suggestions for misspelt names, completions."""
+
+import os
+import subprocess
+import sys
 
 import click
 import pytest
@@ -6,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
+from tests.samples import PROJECT
 
 WIDTH = 80
 CUT_OFF = "…"
@@ -61,3 +66,38 @@ def test_a_name_like_no_command_gets_no_suggestion() -> None:
     assert done.exit_code == 2
     assert "No such command 'nothing'." in done.stderr
     assert "Did you mean" not in done.stderr
+
+
+COMPLETING = "from orchestrator.cli.app import app; app(prog_name='plates')"
+
+
+def complete(variables: dict[str, str], *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", COMPLETING, *arguments],
+        env={**os.environ, "PYTHONPATH": str(PROJECT), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        pytest.param("plates recognize --water", [], id="nothing"),
+        pytest.param("plates recognize --watch", ["--watchlist"], id="an-option"),
+        pytest.param("plates recognize --device g", ["gpu"], id="a-value"),
+    ],
+)
+def test_bash_is_offered(typed: str, offered: list[str]) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    assert complete({"_PLATES_COMPLETE": "complete_bash", **words}).split() == offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_shown_its_completion(shell: str) -> None:
+    shown = complete(
+        {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}, "--show-completion", shell
+    )
+    assert "_PLATES_COMPLETE=complete_" + shell in shown

@@ -3,23 +3,19 @@
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.slow_command import ENVIRONMENT, command
+from tests.cli.slow_command import ENVIRONMENT, command, write_photos
+from tests.waiting import until
 
 PICTURES = 60
 
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    for number in range(PICTURES):
-        (folder / f"{number:03}.jpg").write_text(str(number % 4))
-    return folder
+    return write_photos(tmp_path, [str(number % 4) for number in range(PICTURES)])
 
 
 def start(folder: Path, *more: str) -> "subprocess.Popen[str]":
@@ -34,13 +30,6 @@ def start(folder: Path, *more: str) -> "subprocess.Popen[str]":
     )
 
 
-def wait_for_lines(path: Path, count: int) -> None:
-    ends = time.monotonic() + 60
-    while not path.exists() or path.read_bytes().count(b"\n") < count:
-        assert time.monotonic() < ends
-        time.sleep(0.005)
-
-
 @pytest.mark.parametrize(
     ("number", "code"),
     [
@@ -52,7 +41,7 @@ def wait_for_lines(path: Path, count: int) -> None:
 def test_nothing_is_lost_and_nothing_done_twice(photos: Path, number: int, code: int) -> None:
     folder, jsonl = photos.parent, photos.parent / "out.jsonl"
     with start(folder) as first:
-        wait_for_lines(jsonl, PICTURES // 2)
+        until(lambda: jsonl.exists() and jsonl.read_bytes().count(b"\n") >= PICTURES // 2, "lines")
         first.send_signal(number)
         _, told = first.communicate()
     assert first.returncode == code

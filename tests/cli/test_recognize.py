@@ -88,78 +88,48 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 class TestTable:
-    def test_each_plate_is_a_row(self, run) -> None:
+    def test_each_plate_of_many_pictures_is_a_row_and_the_last_line_sums_up(
+        self, run, photos
+    ) -> None:
+        done = run(photos)
+        head, *rows = done.stdout.splitlines()
+        assert head.startswith("plate ")
+        assert [row.split() for row in rows] == [
+            ["A001AA77", "0.98", "ru_car", "10", "21", "110", "45", f"{photos}/{n}.jpg"]
+            for n in (0, 1, 3, 4)
+        ]
+        assert re.fullmatch(
+            r"5 pictures in \d+\.\d s, [\d.]+ a second: 4 plates found, 4 read, 1 picture failed",
+            done.stderr.splitlines()[-1],
+        )
+
+    @pytest.mark.parametrize(
+        ("plates", "last"),
+        [
+            pytest.param((PLATE, *NOISE), "and 2 that cannot be read", id="beside-others"),
+            pytest.param(NOISE, "2 plates that cannot be read", id="alone"),
+            pytest.param((), "no plates", id="none"),
+        ],
+    )
+    def test_plates_that_cannot_be_read_are_counted(self, run, monkeypatch, plates, last) -> None:
+        monkeypatch.setattr(FakeClient, "plates", plates)
         done = run(STREET)
         assert done.exit_code == 0
-        head, row = done.stdout.splitlines()
-        assert head.split() == [
-            "plate",
-            "score",
-            "format",
-            "left",
-            "top",
-            "right",
-            "bottom",
-            "picture",
-        ]
-        assert row.split() == [
-            "A001AA77",
-            "0.98",
-            "ru_car",
-            "10",
-            "21",
-            "110",
-            "45",
-            str(STREET),
-        ]
-
-    def test_many_pictures_are_one_table(self, run, photos) -> None:
-        head, *rows = run(photos).stdout.splitlines()
-        assert head.startswith("plate ")
-        assert [row.split()[-1] for row in rows] == [f"{photos}/{n}.jpg" for n in (0, 1, 3, 4)]
-
-    def test_plates_that_cannot_be_read_are_counted(self, run, monkeypatch) -> None:
-        monkeypatch.setattr(FakeClient, "plates", (PLATE, *NOISE))
-        *_, last = run(STREET).stdout.splitlines()
-        assert re.fullmatch(rf"and 2 that cannot be read +{STREET}", last)
-        monkeypatch.setattr(FakeClient, "plates", NOISE)
-        _, row = run(STREET).stdout.splitlines()
-        assert re.fullmatch(rf"2 plates that cannot be read +{STREET}", row)
+        assert re.fullmatch(rf"{last} +{STREET}", done.stdout.splitlines()[-1])
 
     def test_all_of_them_are_shown_with_the_reason(self, run, monkeypatch) -> None:
         monkeypatch.setattr(FakeClient, "plates", (PLATE, *NOISE))
         rows = run(STREET, "--all").stdout.splitlines()
         assert re.match(r"\? +0\.40 .*  not sure enough to say, maybe M456OP19$", rows[2])
         assert re.match(r"\? +0\.00 .*  cannot be read: too small, blurred or covered$", rows[3])
-
-    def test_json_has_them_anyway(self, run, monkeypatch) -> None:
-        monkeypatch.setattr(FakeClient, "plates", (PLATE, *NOISE))
         assert len(json.loads(run(STREET, "--json").stdout)["plates"]) == 3
-
-    def test_a_picture_without_plates_has_a_row(self, run, monkeypatch) -> None:
-        monkeypatch.setattr(FakeClient, "plates", ())
-        _, row = run(STREET).stdout.splitlines()
-        assert re.fullmatch(rf"no plates +{STREET}", row)
 
     def test_the_name_of_a_file_gives_a_terminal_no_orders(self, run, tmp_path) -> None:
         (tmp_path / "a\x1b[31m.jpg").write_bytes(b"a picture")
         assert run("a\x1b[31m.jpg").stdout.endswith("  a?[31m.jpg\n")
 
-    def test_the_last_line_sums_up(self, run, photos) -> None:
-        done = run(photos)
-        assert re.fullmatch(
-            r"5 pictures in \d+\.\d s, [\d.]+ a second: 4 plates found, 4 read, 1 picture failed",
-            done.stderr.splitlines()[-1],
-        )
-
 
 class TestBroken:
-    def test_it_is_told_and_the_others_are_done(self, run, photos) -> None:
-        done = run("photos")
-        assert done.exit_code == 1
-        assert done.stderr.splitlines()[0] == "photos/2.jpg: wanted a picture, got junk"
-        assert done.stdout.count("A001AA77") == 4
-
     def test_it_is_in_the_json(self, run, photos) -> None:
         lines = [json.loads(line) for line in run("photos", "--json").stdout.splitlines()]
         assert [line["picture"] for line in lines] == [f"photos/{n}.jpg" for n in range(5)]
@@ -193,43 +163,45 @@ class TestNothing:
             f"{tmp_path / 'gone.jpg'}: no such file or folder",
         ]
 
-    def test_an_empty_folder_does_not_refuse_the_rest(self, run, tmp_path) -> None:
-        (tmp_path / "empty").mkdir()
-        done = run("empty", STREET)
-        assert done.exit_code == 0
-        assert done.stderr.startswith("empty: no pictures in this folder")
-
     def test_nothing_named_is_one_sentence(self, run) -> None:
         done = run()
         assert done.exit_code == 2
         assert done.stderr.startswith("plates: wanted pictures, folders, archives or URLs")
 
-    def test_skipped_files_are_counted_by_kind(self, run, tmp_path, photos) -> None:
-        for name in ("a.gif", "b.GIF", "c.tiff", "notes", ".hidden.gif"):
-            (photos / name).touch()
-        lines = run(photos).stderr.splitlines()
-        assert lines[-2] == (
-            "skipped 4 files that are not JPEG, PNG, WebP or BMP: "
-            "2 .gif, 1 .tiff, 1 without a suffix"
-        )
-
-    def test_skipped_clips_lead_on(self, run, photos) -> None:
-        (photos / "a.MP4").touch()
-        (photos / "b.mov").touch()
-        assert run(photos).stderr.splitlines()[-3:-1] == [
-            "skipped 2 files that are not JPEG, PNG, WebP or BMP: 1 .mp4, 1 .mov",
-            "to read a clip: plates watch --once clip.mp4",
-        ]
-
-    def test_heic_files_are_skipped_where_nothing_reads_them(
-        self, run, photos, monkeypatch
+    @pytest.mark.parametrize(
+        ("names", "told"),
+        [
+            pytest.param(
+                ("a.gif", "b.GIF", "notes", ".hidden.gif"),
+                ["3 files that are not JPEG, PNG, WebP or BMP: 2 .gif, 1 without a suffix"],
+                id="by-kind",
+            ),
+            pytest.param(
+                ("a.MP4", "b.mov"),
+                [
+                    "2 files that are not JPEG, PNG, WebP or BMP: 1 .mp4, 1 .mov",
+                    "to read a clip: plates watch --once clip.mp4",
+                ],
+                id="clips",
+            ),
+            pytest.param(
+                ("a.heic",),
+                [
+                    "1 file that is not JPEG, PNG, WebP or BMP: 1 .heic",
+                    "to read HEIC files: pip install pillow-heif",
+                ],
+                id="heic-where-nothing-reads-it",
+            ),
+        ],
+    )
+    def test_skipped_files_are_counted_and_lead_on(
+        self, run, photos, monkeypatch, names: tuple[str, ...], told: list[str]
     ) -> None:
         monkeypatch.setattr(heic, "can_read", lambda: False)
-        (photos / "a.heic").touch()
-        assert run(photos).stderr.splitlines()[-3:-1] == [
-            "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .heic",
-            "to read HEIC files: pip install pillow-heif",
-        ]
+        for name in names:
+            (photos / name).touch()
+        lines = run(photos).stderr.splitlines()[:-1]
+        assert lines[-len(told) :] == [f"skipped {told[0]}", *told[1:]]
 
     def test_a_heic_file_of_a_folder_is_recognised_and_drawn(self, run, tmp_path) -> None:
         (tmp_path / "phone").mkdir()
@@ -245,11 +217,7 @@ class TestSources:
         done = run("-", "--json", input=STREET.read_bytes())
         assert json.loads(done.stdout)["picture"] == "-"
 
-    def test_so_does_a_list(self, run, photos) -> None:
-        done = run("--from-file", "-", "--json", input="photos/1.jpg\n\nphotos/0.jpg\n")
-        assert names(done.stdout) == ["photos/1.jpg", "photos/0.jpg"]
-
-    def test_but_not_both(self, run) -> None:
+    def test_standard_input_is_named_once(self, run) -> None:
         done = run("-", "--from-file", "-")
         assert done.exit_code == 2
         assert "standard input: wanted it named once" in done.stderr
@@ -257,8 +225,8 @@ class TestSources:
     def test_archives_patterns_and_lists_keep_their_order(self, run, photos, tmp_path) -> None:
         with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
             archive.write(STREET, "inner/car.jpg")
-        (tmp_path / "list.txt").write_text("photos/0.jpg\ngone.jpg\n")
-        done = run("more.zip", "photos/[34].jpg", "--from-file", "list.txt", "--json")
+        listed = "photos/0.jpg\n\ngone.jpg\n"
+        done = run("more.zip", "photos/[34].jpg", "--from-file", "-", "--json", input=listed)
         wanted = ["more.zip/inner/car.jpg", "photos/3.jpg", "photos/4.jpg", "photos/0.jpg"]
         assert names(done.stdout) == [*wanted, "gone.jpg"]
 
@@ -281,10 +249,6 @@ class TestPictures:
         assert drawn.shape == street.shape
         assert np.abs(drawn[20:46, 8:113].astype(int) - street[20:46, 8:113]).max() > 60
 
-    def test_many_are_counted_with_their_folder(self, run, photos) -> None:
-        lines = run("photos", "--annotate", "drawn", "--crops", "cut").stderr.splitlines()
-        assert lines[-3:-1] == ["4 pictures drawn in drawn", "4 plates cut out to cut"]
-
     def test_plates_that_cannot_be_read_are_drawn_where_all_are_wanted(
         self, run, tmp_path, monkeypatch
     ) -> None:
@@ -297,21 +261,18 @@ class TestPictures:
         assert np.array_equal(read, cv2.imread(str(STREET)))
         assert not np.array_equal(everything, read)
 
-    def test_crops_are_of_all_plates(self, run, tmp_path, monkeypatch) -> None:
+    def test_drawings_and_crops_are_no_pictures_of_a_folder(
+        self, run, tmp_path, monkeypatch
+    ) -> None:
         monkeypatch.setattr(FakeClient, "plates", (PLATE, UNREAD))
-        run(STREET, "--crops", "cut")
-        names = sorted(path.name for path in (tmp_path / "cut").iterdir())
-        assert names == ["street-1-A001AA77.jpg", "street-2.jpg"]
-
-    def test_drawings_and_crops_are_no_pictures_of_a_folder(self, run, tmp_path) -> None:
-        run(STREET, "--annotate", "made", "--crops", "made")
+        told = run(STREET, STREET, "--annotate", "made", "--crops", "made").stderr.splitlines()
+        assert told[-3:-1] == ["2 pictures drawn in made", "4 plates cut out to made"]
         run(STREET, "--annotate", "made", "--crops", "made", "--png")
-        kinds = sorted(path.name for path in (tmp_path / "made").iterdir())
-        crops = ["street-1-A001AA77.jpg", "street-1-A001AA77.png"]
-        assert kinds == [*crops, "street.jpg", "street.png"]
+        kinds = {path.name for path in (tmp_path / "made").iterdir()}
+        assert kinds >= {"street-1-A001AA77.jpg", "street-2.jpg", "street.jpg", "street.png"}
         done = run("made")
         assert done.exit_code == 2
-        assert "skipped 4 files that an earlier --annotate or --crops wrote" in done.stderr
+        assert f"skipped {len(kinds)} files that an earlier --annotate or --crops" in done.stderr
 
     def test_plates_are_told_though_they_cannot_be_drawn(self, run, tmp_path) -> None:
         (tmp_path / "file").touch()
@@ -418,23 +379,9 @@ class TestResume:
         assert len(FakeClient.asked) == 3
         assert "2 pictures were done before" in done.stderr
 
-    @pytest.mark.parametrize("option", ["--jsonl", "--csv"])
-    def test_a_line_that_was_cut_off_is_done_again(self, run, photos, tmp_path, option) -> None:
-        run("photos", option, "out")
-        whole = (tmp_path / "out").read_bytes()
-        (tmp_path / "out").write_bytes(whole[:-9])
-        run("photos", option, "out", "--resume")
-        lines = whole.splitlines()
-        failed = [line for line in lines if b"junk" in line]
-        answered = [line for line in lines[:-1] if b"junk" not in line]
-        assert (tmp_path / "out").read_bytes().splitlines() == [*answered, *failed, lines[-1]]
-
-    def test_it_wants_a_file_of_results(self, run) -> None:
+    def test_it_wants_a_file_of_results_and_leaves_another_alone(self, run, tmp_path) -> None:
         done = run(STREET, "--resume")
-        assert done.exit_code == 2
-        assert "--resume: wanted --jsonl, --csv or --excel FILE" in done.stderr
-
-    def test_a_file_of_something_else_stays(self, run, tmp_path) -> None:
+        assert (done.exit_code, "wanted --jsonl, --csv or --excel" in done.stderr) == (2, True)
         (tmp_path / "out.csv").write_text("name,age\nme,40\n")
         done = run(STREET, "--csv", "out.csv", "--resume")
         assert done.exit_code == 2
@@ -489,15 +436,7 @@ class TestQuiet:
 
 class TestOwnServer:
     @pytest.mark.parametrize(
-        ("option", "value"),
-        [
-            ("--device", "cpu"),
-            ("--engine", "openvino"),
-            ("--threads", "2"),
-            ("--weights", "here"),
-            ("--formats", "here.toml"),
-            ("--model-repository", "here"),
-        ],
+        ("option", "value"), [("--device", "cpu"), ("--threads", "2"), ("--formats", "here.toml")]
     )
     def test_its_options_are_refused_with_a_url(self, run, option: str, value: str) -> None:
         done = run(STREET, option, value)

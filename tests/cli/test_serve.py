@@ -91,20 +91,10 @@ def test_every_option_is_in_the_docs_with_its_help(kind: type) -> None:
     assert [text for text in texts if text not in COMMANDS] == []
 
 
-def test_administrators_need_a_key_to_load_models() -> None:
-    result = CliRunner().invoke(app, ["serve", "--explicit"])
-    assert result.exit_code == 2
-    assert "explicit: wanted PLATES_ADMIN_KEY, got none" in result.output
-
-
-def test_without_the_gateway_triton_has_the_ports(serve: Serve) -> None:
+def test_triton_has_the_ports_without_the_gateway_and_an_admin_port_behind_it(serve: Serve) -> None:
     triton, flags = serve("--no-gateway", "--http-port", "1", "--grpc-port", "2")
-    assert flags is None
+    assert (flags, triton.caller_key) == (None, "")
     assert (triton.http_port, triton.grpc_port, triton.metrics_port) == (1, 2, 8002)
-    assert not triton.caller_key
-
-
-def test_behind_the_gateway_only_administrators_know_a_port_of_triton(serve: Serve) -> None:
     triton, _ = serve("--admin-port", "5", "--admin-key", "secret")
     assert (triton.http_port, triton.grpc_port, triton.metrics_port) == (5, 0, 0)
     assert triton.caller_key

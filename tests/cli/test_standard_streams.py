@@ -36,13 +36,6 @@ def test_a_reader_that_hung_up_ends_nothing() -> None:
     assert process.returncode == 0
 
 
-def test_readable_text_is_printed() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SAYS.format(err=False)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "ready\non\n"
-
-
 def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("TOLD", str(tmp_path / "told"))
     subprocess.run(

@@ -1,6 +1,5 @@
 """The checks of `plates serve` before its start, its message when ready, and word to systemd."""
 
-import logging
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -48,20 +47,14 @@ def test_no_port_is_wanted_twice() -> None:
 
 
 def test_models_of_others_are_served_by_their_names(foreign: Path) -> None:
-    options, gateway = check_services(
-        replace(TRITON, repository=foreign), replace(FLAGS, models=("double",))
-    )
+    flags = replace(FLAGS, models=("double",))
+    options, gateway = check_services(replace(TRITON, repository=foreign), flags)
     assert (gateway.has_plates, gateway.served) == (False, ("double",))
     said = welcome(options, gateway)
     assert "models: double\n" in said
     assert f"curl http://localhost:{gateway.http.port}/v2/models/NAME\n" in said
     assert "page" not in said
-
-
-def test_models_of_ones_own_are_served_beside_the_plates(foreign: Path) -> None:
-    _, gateway = check_services(
-        replace(TRITON, beside=(foreign,)), replace(FLAGS, models=("double",))
-    )
+    _, gateway = check_services(replace(TRITON, beside=(foreign,)), flags)
     assert gateway.served == ("plate_recognition", "plate_reader", "double")
 
 
@@ -85,6 +78,8 @@ def test_bare_triton_is_said_to_be_bare(foreign: Path) -> None:
     said = welcome(options, None)
     assert "bare Triton, without the gateway\n" in said
     assert "models: double\n" in said
+    assert "/v1/recognize" not in said
+    assert "street.jpg --url localhost:8000\n" in welcome(ServerOptions(), None)
 
 
 @pytest.fixture
@@ -159,15 +154,10 @@ def test_an_abstract_socket_is_named_with_an_at_sign(tmp_path: Path) -> None:
         assert systemd.recv(100) == b"READY=1"
 
 
-@pytest.mark.parametrize("environ", [{}, {SOCKET: ""}])
-def test_without_systemd_nothing_is_said(environ: dict[str, str], caplog) -> None:
-    with caplog.at_level(logging.DEBUG):
-        report_ready(environ)
-    assert caplog.messages == []
-
-
-def test_a_socket_that_is_gone_is_logged(tmp_path: Path, caplog) -> None:
-    report_ready({SOCKET: str(tmp_path / "gone")})
+def test_a_socket_that_is_gone_is_logged_and_none_is_not(tmp_path: Path, caplog) -> None:
+    for address in ("", str(tmp_path / "gone")):
+        report_ready({SOCKET: address})
+    report_ready({})
     assert caplog.messages == [
         "systemd was not told that the service is ready: No such file or directory"
     ]
@@ -189,19 +179,16 @@ def test_the_welcome_names_one_set_of_ports() -> None:
     assert curl in lines
 
 
-def test_the_welcome_names_the_control_room() -> None:
-    said = welcome(ServerOptions(), GatewayOptions(cameras=Path("CAMERAS.toml")))
-    assert "  live     http://localhost:8000/live\n" in said
-
-
 def test_the_welcome_names_what_there_is() -> None:
     options = GatewayOptions(
         http=Address("::", 8000),
         grpc=None,
         metrics=Address("192.0.2.7", 9090),
         certificate=Path("c"),
+        cameras=Path("CAMERAS.toml"),
     )
     said = welcome(ServerOptions(explicit=True, http_port=9000), options)
+    assert "  live     https://[::1]:8000/live\n" in said
     assert "  REST     https://[::1]:8000/v1/recognize\n" in said
     assert "  metrics  http://192.0.2.7:9090/metrics\n" in said
     assert "  admin    http://127.0.0.1:9000/v2/repository, with PLATES_ADMIN_KEY\n" in said
@@ -240,9 +227,3 @@ def test_the_welcome_says_how_to_call_the_gateway(
 ) -> None:
     said = welcome(ServerOptions(), options).splitlines()
     assert [line for line in said if line in lines] == lines
-
-
-def test_the_welcome_without_a_gateway_asks_triton() -> None:
-    said = welcome(ServerOptions(), None)
-    assert "curl" not in said
-    assert "street.jpg --url localhost:8000\n" in said

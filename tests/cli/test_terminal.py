@@ -8,18 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.slow_command import ENVIRONMENT, command
+from tests.cli.slow_command import ENVIRONMENT, command, write_photos
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    for number in range(40):
-        (folder / f"{number:03}.jpg").write_text("1")
-    return folder
+    return write_photos(tmp_path, ["1"] * 40)
 
 
 def read_all(terminal: int) -> str:

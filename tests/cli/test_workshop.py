@@ -39,16 +39,12 @@ def test_one_that_is_there_stays(tmp_path: Path, capsys) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_plates_without_a_renderer_get_a_message_and_no_picture(bare: Path, capsys) -> None:
+def test_none_is_drawn_without_a_renderer_or_a_checkout(bare: Path, monkeypatch, capsys) -> None:
     formats = bare / "formats.toml"
     formats.write_text(formats.read_text().replace("workshop.rendering.russia:draw", ""))
     list_sums(bare)
     workshop.draw_canary(bare)
-    assert not has_canary(bare)
     assert "there is none: " in capsys.readouterr().err
-
-
-def test_without_a_checkout_nothing_is_drawn(bare: Path, monkeypatch) -> None:
     monkeypatch.setattr(workshop, "is_checkout", lambda: False)
     workshop.draw_canary(bare)
     assert not has_canary(bare)

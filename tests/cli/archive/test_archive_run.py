@@ -1,6 +1,7 @@
 """A run of the archive without Ray: its partitions, the ones that it skips, and its messages."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -88,12 +89,7 @@ def test_every_picture_is_in_the_table_once(archive: Path) -> None:
     assert status == 0
     assert [row["picture"] for row in rows(archive)] == names(archive)
     assert {(row["archive"], row["bytes"]) for row in rows(archive)} == {(str(archive), 9)}
-    assert messages[-1].startswith("24 pictures in ")
-    assert messages[-1].endswith("24 plates found, 24 read")
-
-
-def test_finished_partitions_are_not_done_again(archive: Path) -> None:
-    run(archive)
+    assert re.fullmatch("24 pictures in .*: 24 plates found, 24 read", messages[-1])
     status, messages, second = run(archive)
     assert (status, second.done) == (0, 0)
     assert "24 pictures were done before" in messages
@@ -110,21 +106,12 @@ def test_a_run_that_was_stopped_is_gone_on_with(archive: Path) -> None:
     assert [row["picture"] for row in rows(archive)] == names(archive)
 
 
-def test_a_broken_picture_is_a_row_with_its_error(archive: Path) -> None:
+def test_a_broken_picture_is_a_row_with_its_error_and_is_tried_again(archive: Path) -> None:
     (archive / "1" / "01.jpg").write_bytes(BROKEN)
     status, messages, _ = run(archive)
-    failed = [row for row in rows(archive) if row["error"]]
-    assert status == 1
-    assert [(row["picture"], row["error"]) for row in failed] == [
-        (f"{archive}/1/01.jpg", "damaged picture")
-    ]
-    assert messages[0] == f"{archive}/1/01.jpg: damaged picture"
+    failed = {row["picture"]: row["error"] for row in rows(archive) if row["error"]}
+    assert (status, failed) == (1, {f"{archive}/1/01.jpg": "damaged picture"})
     assert messages[-1].endswith("23 plates found, 23 read, 1 picture failed")
-
-
-def test_a_picture_that_failed_is_tried_again_and_told_again(archive: Path) -> None:
-    (archive / "1" / "01.jpg").write_bytes(BROKEN)
-    run(archive)
     status, messages, second = run(archive)
     assert (status, second.done) == (1, 1)
     assert messages[0] == f"{archive}/1/01.jpg: damaged picture"

@@ -19,16 +19,10 @@ def parts(tmp_path: Path) -> ResultParts:
     return ResultParts(StorageFolder.named(f"{tmp_path}/new/out", {}))
 
 
-def test_a_folder_that_is_not_there_yet_has_none(parts: ResultParts) -> None:
-    assert parts.find() == set()
-
-
 def test_checking_leaves_nothing_behind(parts: ResultParts, tmp_path: Path) -> None:
+    assert parts.find() == set()
     parts.check_writable()
     assert [*(tmp_path / "new" / "out").iterdir()] == []
-
-
-def test_a_file_where_the_folder_should_be_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(SettingsError, match="out: "):
         ResultParts(StorageFolder.named(f"{tmp_path}/out", {})).check_writable()

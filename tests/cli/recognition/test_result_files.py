@@ -1,15 +1,18 @@
 """Result files, written and read back."""
 
 import csv
+import io
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from orchestrator.cli.recognition.file_words import FileWords, language_of
 from orchestrator.cli.recognition.options import Language
+from orchestrator.cli.recognition.output_pictures import OutputPictures
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.cli.recognition.result_files import Csv, JsonLines, ResultFile, find_done
-from orchestrator.errors import SettingsError
+from orchestrator.errors import PictureError, SettingsError
 from orchestrator.host.csv_cells import EXCEL
 from orchestrator.plates import Plate, PlateRegion, Plates
 
@@ -50,16 +53,11 @@ def test_pictures_are_known_by_their_own_names_when_a_run_goes_on(tmp_path: Path
 def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(tmp_path: Path) -> None:
     path, entry = tmp_path / "out.csv", Entry("x,=1+1;@SUM(1).jpg", PLATES)
     write(path, entry, layout=Csv(EXCEL))
-    assert path.read_bytes().startswith(b"\xef\xbb\xbfpicture;")
+    before = path.read_bytes()
+    assert before.startswith(b"\xef\xbb\xbfpicture;")
     (row,) = csv.DictReader(path.read_text("utf-8-sig").splitlines(), delimiter=";")
     assert (row["picture"], row["x0"]) == ("x,'=1+1;'@SUM(1).jpg", "-3,0")
-
-
-def test_a_run_goes_on_with_a_file_for_excel(tmp_path: Path) -> None:
-    path, names = tmp_path / "out.csv", {"x,=1.jpg", "x;=1.jpg", "a,b.jpg"}
-    write(path, *(Entry(name, PLATES) for name in sorted(names)), layout=Csv(EXCEL))
-    before = path.read_bytes()
-    assert find_done([(path, Csv(EXCEL))]) == names
+    assert find_done([(path, Csv(EXCEL))]) == {entry.picture}
     assert path.read_bytes() == before
     with pytest.raises(SettingsError, match="wanted a CSV file that begins picture,"):
         find_done([(path, Csv())])
@@ -106,3 +104,10 @@ def test_the_first_variable_of_the_locale_counts(
 
 def test_other_files_of_results_have_the_names_themselves() -> None:
     assert '"picture": "=1+1.jpg"' in JsonLines().to_text(Entry("=1+1.jpg"))
+
+
+def test_other_formats_that_opencv_knows_are_not_unpacked(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (31, 17)).save(file, "TIFF")
+    with pytest.raises(PictureError, match="wanted a JPEG, PNG, WebP or BMP file"):
+        OutputPictures(drawings=tmp_path).make(file.getvalue(), Entry("car.tiff"), Path("car.tiff"))

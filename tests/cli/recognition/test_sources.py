@@ -40,13 +40,9 @@ def test_a_list_of_a_windows_program_is_read(tmp_path: Path, encoding: str) -> N
 @pytest.mark.parametrize(
     ("name", "raw", "flags"),
     [
-        pytest.param(
-            "\u041c\u0430\u0448\u0438\u043d\u0430 1.jpg", "cp866", 0, id="Russian Windows"
-        ),
-        pytest.param("\u041c\u0430\u0448\u0438\u043d\u0430 1.jpg", "utf-8", 0, id="macOS"),
-        pytest.param(
-            "\u041c\u0430\u0448\u0438\u043d\u0430 1.jpg", "utf-8", 0x800, id="with the flag"
-        ),
+        pytest.param("\u041c\u0430\u0448 1.jpg", "cp866", 0, id="Russian Windows"),
+        pytest.param("\u041c\u0430\u0448 1.jpg", "utf-8", 0, id="macOS"),
+        pytest.param("\u041c\u0430\u0448 1.jpg", "utf-8", 0x800, id="with the flag"),
         pytest.param("M\u00fcller.jpg", "cp437", 0, id="German Windows"),
         pytest.param("car.jpg", "ascii", 0, id="Latin letters"),
     ],
@@ -102,10 +98,6 @@ class TestFind:
         assert source.below == Path("a.jpg")
         assert [*finder.skipped.report()] == ["skipped 1 file: a named pipe, a socket or a device"]
 
-    def test_folders_of_folders_can_be_left_out(self, tmp_path: Path) -> None:
-        fill(tmp_path, "a/1.jpg", "2.jpg")
-        assert found(tmp_path, is_recursive=False) == ["2.jpg"]
-
     def test_the_next_is_looked_for_when_it_is_asked_for(self, tmp_path: Path) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
         sources = PictureFinder().find([str(tmp_path)])
@@ -113,45 +105,24 @@ class TestFind:
         fill(tmp_path, "b/3.jpg")
         assert [source.below.name for source in sources] == ["2.jpg", "3.jpg"]
 
-    def test_the_folder_one_is_in_can_be_named(self, tmp_path: Path, monkeypatch) -> None:
-        monkeypatch.chdir(fill(tmp_path, "a/car.jpg"))
-        assert [source.name for source in PictureFinder().find(["."])] == ["a/car.jpg"]
-
-    def test_hidden_files_are_skipped_unless_named(self, tmp_path: Path) -> None:
+    def test_hidden_files_are_skipped_unless_named(self, tmp_path: Path, monkeypatch) -> None:
         fill(tmp_path, ".cache/a.jpg", "b/.c.jpg", "d.jpg")
         assert found(tmp_path) == ["d.jpg"]
-        assert found(tmp_path / ".cache") == ["a.jpg"]
+        monkeypatch.chdir(tmp_path / ".cache")
+        assert [source.name for source in PictureFinder().find(["."])] == ["a.jpg"]
 
-    def test_links_are_not_followed_in_circles(self, tmp_path: Path) -> None:
+    def test_links_are_followed_but_not_in_circles(self, tmp_path: Path) -> None:
         fill(tmp_path, "photos/a/1.jpg", "photos/b/2.jpg", "other/3.jpg")
         (tmp_path / "photos" / "a" / "up").symlink_to(tmp_path)
         (tmp_path / "photos" / "a" / "b").symlink_to(tmp_path / "photos" / "b")
         (tmp_path / "other" / "self").symlink_to(tmp_path / "other")
         assert found(tmp_path / "photos") == ["a/1.jpg", "a/up/other/3.jpg", "b/2.jpg"]
 
-    def test_a_link_to_elsewhere_is_followed(self, tmp_path: Path) -> None:
-        fill(tmp_path, "disk/1.jpg")
-        (tmp_path / "photos").mkdir()
-        (tmp_path / "photos" / "here").symlink_to(tmp_path / "disk")
-        assert found(tmp_path / "photos") == ["here/1.jpg"]
-
     def test_drawings_are_no_pictures_of_a_folder(self, tmp_path: Path) -> None:
         fill(tmp_path, "car.jpg", "photo.png")
         (tmp_path / "car.png").write_bytes(DRAWING)
         assert found(tmp_path) == ["car.jpg", "photo.png"]
         assert found(tmp_path / "car.png") == ["car.png"]
-
-    def test_a_folder_without_pictures_gets_a_message(self, tmp_path: Path) -> None:
-        told: list[str] = []
-        fill(tmp_path, "empty/notes.txt")
-        assert [*PictureFinder(report=told.append).find([str(tmp_path / "empty")])] == []
-        assert told == [f"{tmp_path}/empty: no pictures in this folder (JPEG, PNG, WebP or BMP)"]
-
-    def test_a_missing_file_is_an_error_when_it_is_read(self, tmp_path: Path) -> None:
-        (source,) = PictureFinder().find([str(tmp_path / "gone.jpg")])
-        assert not source.is_there
-        with pytest.raises(PictureError, match="no such file or folder"):
-            source.read()
 
     def test_a_folder_that_cannot_be_read_is_an_error(self, tmp_path: Path, monkeypatch) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
@@ -171,15 +142,8 @@ class TestFind:
 
 @pytest.mark.parametrize(
     ("name", "is_one"),
-    [
-        ("a.jpg", True),
-        ("-", True),
-        ("https://a.example/b", True),
-        ("night", False),
-        ("all.zip", False),
-        ("*.jpg", False),
-        ("gone.jpg", False),
-    ],
+    [("a.jpg", True), ("-", True), ("https://a.example/b", True)]
+    + [(name, False) for name in ("night", "all.zip", "*.jpg", "gone.jpg")],
 )
 def test_one_picture_is_told_from_several(tmp_path, monkeypatch, name: str, is_one: bool) -> None:
     fill(tmp_path, "a.jpg", "all.zip", "night/b.jpg")
@@ -203,10 +167,30 @@ class TestPatterns:
         fill(tmp_path, "car[1].jpg", "car1.jpg")
         assert found(tmp_path / "car[1].jpg") == ["car[1].jpg"]
 
-    def test_a_pattern_without_files_is_an_error(self, tmp_path: Path) -> None:
-        (source,) = PictureFinder().find([f"{tmp_path}/*.jpg"])
-        with pytest.raises(PictureError, match="no file has such a name"):
-            source.read()
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone.jpg", "no such file or folder"),
+        ("*.png", "no file has such a name"),
+        ("broken.zip", "cannot be read as a zip archive"),
+        ("car.zip", "damaged in the archive: Bad CRC-32"),
+        ("bomb.zip", "wanted a picture of up to 64 MB"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_when_it_is_read(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    fill(tmp_path, "broken.zip")
+    with zipfile.ZipFile(tmp_path / "car.zip", "w") as archive:
+        archive.writestr("car.jpg", b"a picture of a car")
+    packed = (tmp_path / "car.zip").read_bytes()
+    (tmp_path / "car.zip").write_bytes(packed.replace(b"of a car", b"of a van"))
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("car.bmp", bytes(65 << 20))
+    (source,) = PictureFinder().find([str(tmp_path / name)])
+    with pytest.raises(PictureError, match=reason):
+        source.read()
 
 
 class TestArchives:
@@ -226,27 +210,3 @@ class TestArchives:
             archive.writestr("../../etc/car.jpg", b"")
             archive.writestr("/srv/car.jpg", b"")
         assert found(tmp_path / "evil.zip") == ["etc/car.jpg", "srv/car.jpg"]
-
-    def test_a_member_that_is_larger_than_any_picture_is_not_unpacked_whole(
-        self, tmp_path: Path
-    ) -> None:
-        with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("car.bmp", bytes(65 << 20))
-        (source,) = PictureFinder().find([str(tmp_path / "bomb.zip")])
-        with pytest.raises(PictureError, match="wanted a picture of up to 64 MB"):
-            source.read()
-
-    def test_a_broken_archive_is_an_error(self, tmp_path: Path) -> None:
-        fill(tmp_path, "broken.zip")
-        (source,) = PictureFinder().find([str(tmp_path / "broken.zip")])
-        with pytest.raises(PictureError, match="cannot be read as a zip archive"):
-            source.read()
-
-    def test_a_damaged_member_is_an_error(self, tmp_path: Path) -> None:
-        path = tmp_path / "photos.zip"
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("car.jpg", b"a picture of a car")
-        path.write_bytes(path.read_bytes().replace(b"of a car", b"of a van"))
-        (source,) = PictureFinder().find([str(path)])
-        with pytest.raises(PictureError, match="damaged in the archive: Bad CRC-32"):
-            source.read()
