@@ -32,32 +32,12 @@ def make_certificate(folder: Path, names: str) -> Certificate:
     if shutil.which("openssl") is None:
         pytest.skip("needs the program openssl, which makes a certificate")
     made = Certificate(folder / "chain.pem", folder / "key.pem")
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=test",
-            "-nodes",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-addext",
-            f"subjectAltName={names}",
-            "-addext",
-            "keyUsage=critical,digitalSignature,keyCertSign",
-            "-out",
-            made.chain,
-            "-keyout",
-            made.private_key,
-        ],
-        check=True,
-        capture_output=True,
+    command = (
+        "openssl req -x509 -days 2 -subj /CN=test -nodes -newkey ec -pkeyopt "
+        "ec_paramgen_curve:prime256v1 -addext keyUsage=critical,digitalSignature,keyCertSign"
     )
+    files = ["-addext", f"subjectAltName={names}", "-out", made.chain, "-keyout", made.private_key]
+    subprocess.run([*command.split(), *files], check=True, capture_output=True)
     return made
 
 

@@ -38,7 +38,6 @@ from tests.client.peers import (
 )
 
 PICTURE = b"a picture"
-SMALL = np.zeros((2, 4, 3), np.uint8)
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 Use = Callable[[AsyncPlateClient], Awaitable[object]]
 
@@ -74,12 +73,6 @@ def test_it_has_the_methods_and_parameters_of_the_other_client() -> None:
     assert inspect.signature(AsyncPlateClient) == inspect.signature(PlateClient)
     taken = inspect.signature(PlateClient.recognize).parameters.keys()
     assert taken - {"self", "picture", "request_id"} == RequestOptions.__annotations__.keys()
-
-
-@pytest.mark.parametrize("picture", [PICTURE, SMALL], ids=["file", "array"])
-def test_a_picture_is_sent_and_the_answer_read(picture: object) -> None:
-    with listening(answer_all) as url:
-        assert use(url, lambda client: client.recognize(picture)) == Plates()
 
 
 def test_many_tasks_call_at_the_same_time() -> None:

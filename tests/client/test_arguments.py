@@ -1,4 +1,4 @@
-"""Arguments of a client: addresses, timeouts, regions and other parameters."""
+"""Arguments of a client: addresses, keys, timeouts, regions and other parameters."""
 
 import json
 import math
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.errors import ParameterError, PictureError, ServerError, SettingsError
+from orchestrator.client.server_address import ServerAddress, parse_address
+from orchestrator.errors import ParameterError, ServerError, SettingsError
 from tests.client.peers import NO_PLATES, listening, parse, receive
 
 PICTURE = b"a picture"
@@ -149,27 +150,6 @@ def test_parameters_that_no_request_can_carry_are_errors(url: str, options, mess
         client.recognize(PICTURE, **options)
 
 
-def test_an_unknown_output_is_an_error_before_the_request() -> None:
-    with PlateClient("127.0.0.1:9") as client, pytest.raises(ParameterError, match=r"got text$"):
-        client.recognize(PICTURE, outputs=["text"])
-
-
-def test_a_request_names_the_call_and_asks_for_every_output() -> None:
-    request = sent(request_id="gate-7-0815")
-    assert request["id"] == "gate-7-0815"
-    assert len(request["outputs"]) == 10
-    assert "parameters" not in request
-
-
-@pytest.mark.parametrize("url", ["127.0.0.1:9", "grpc://127.0.0.1:9"])
-def test_a_value_without_a_picture_is_an_error_before_the_request(url: str) -> None:
-    with (
-        PlateClient(url, retries=5) as client,
-        pytest.raises(PictureError, match=r"got None, which is what cv2\.imread gives"),
-    ):
-        client.recognize(None)
-
-
 @pytest.mark.parametrize(
     ("make", "name"),
     [
@@ -181,3 +161,30 @@ def test_a_value_without_a_picture_is_an_error_before_the_request(url: str) -> N
 def test_a_picture_travels_as_the_input_of_its_kind(make: Callable[[], object], name: str) -> None:
     (tensor,) = sent(picture=make())["inputs"]
     assert tensor["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        pytest.param("a:8000", ServerAddress("http", "a", 8000), id="bare"),
+        pytest.param("http://a", ServerAddress("http", "a", 80), id="http"),
+        pytest.param("https://a", ServerAddress("http", "a", 443, is_tls=True), id="https"),
+        pytest.param(
+            "HTTPS://a:8443/base/",
+            ServerAddress("http", "a", 8443, is_tls=True, base="/base"),
+            id="https-port-and-base",
+        ),
+        pytest.param("grpc://[::1]:8001", ServerAddress("grpc", "[::1]", 8001), id="grpc"),
+        pytest.param("grpcs://a:8443", ServerAddress("grpc", "a", 8443, is_tls=True), id="grpcs"),
+    ],
+)
+def test_a_scheme_says_the_protocol(url: str, address: ServerAddress) -> None:
+    assert parse_address(url) == address
+
+
+@pytest.mark.parametrize("key", ["", "hush hush", "hush\n", "hüsh", "hush\x7f", b"hush", 5])
+@pytest.mark.parametrize("url", ["localhost:8000", "grpcs://localhost:8001"])
+def test_an_invalid_key_is_an_error_that_does_not_show_it(url: str, key: object) -> None:
+    message = "^key: wanted printable ASCII characters without blanks, got what is not shown here$"
+    with pytest.raises(SettingsError, match=message):
+        PlateClient(url, key=key)

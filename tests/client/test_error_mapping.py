@@ -70,39 +70,32 @@ def test_every_message_of_the_service_about_a_picture_is_a_picture_error(status:
 
 @pytest.mark.parametrize("status", REFUSED)
 @pytest.mark.parametrize(
-    "message",
+    ("message", "kind"),
     [
-        "encoded_image: wanted BYTES [1], got BYTES [2]",
-        "encoded_image: wanted a picture that takes up to 600 MiB to unpack, got one of 1x1 pixels",
-        "encoded_crop: wanted BYTES [1], got BYTES [2]",
-        "input__0: wanted UINT8 [height, width, 3], got UINT8 [0, 0, 3]",
-        "picture size: wanted 1 to 50000000 pixels, got 9000x9000 pixels",
-        "[request id: 1f2e] encoded_image: damaged 3x3 picture",
-        "in ensemble 'plate_reader', crop: wanted 1 to 16000000 pixels, got 5000x5000 pixels",
+        ("encoded_image: wanted BYTES [1], got BYTES [2]", PictureError),
+        ("encoded_image: wanted a picture that takes up to 600 MiB, got one of 1x1", PictureError),
+        ("encoded_crop: wanted BYTES [1], got BYTES [2]", PictureError),
+        ("input__0: wanted UINT8 [height, width, 3], got UINT8 [0, 0, 3]", PictureError),
+        ("picture size: wanted 1 to 50000000 pixels, got 9000x9000 pixels", PictureError),
+        ("[request id: 1f2e] encoded_image: damaged 3x3 picture", PictureError),
+        ("in ensemble 'plate_reader', crop: wanted 1 to 16000000 pixels, got 5", PictureError),
+        ("max_plates: wanted 1 to 100, got 1000", ParameterError),
+        ("parameters: wanted", ParameterError),
+        ("inputs: wanted exactly one of input__0 and encoded_image, got none", RequestError),
+        ("unexpected shape for input 'input__0'", RequestError),
+        ("the call ended 2 workers, one after the other", RequestError),
     ],
 )
-def test_a_picture_error_has_the_message_of_the_server(message: str, status: str) -> None:
+def test_a_rejection_has_the_class_of_its_fault_and_the_message_of_the_server(
+    message: str, kind: type, status: str
+) -> None:
     fault = fault_of(message, status)
-    assert type(fault) is PictureError
+    assert type(fault) is kind
     assert str(fault) == f"{message.removeprefix('[request id: 1f2e] ')} (request 1f2e)"
 
 
-@pytest.mark.parametrize("message", ["max_plates: wanted 1 to 100, got 1000", "parameters: wanted"])
-def test_a_rejected_parameter_is_named_by_its_class(message: str) -> None:
-    assert type(fault_of(message, "400")) is ParameterError
-
-
-@pytest.mark.parametrize(
-    ("message", "status"),
-    [
-        ("inputs: wanted exactly one of input__0 and encoded_image, got none", "400"),
-        ("unexpected shape for input 'input__0'", "StatusCode.INVALID_ARGUMENT"),
-        ("the call ended 2 workers, one after the other", "400"),
-        ("encoded_image: wanted a key", "401"),
-    ],
-)
-def test_other_rejections_are_request_errors(message: str, status: str) -> None:
-    assert type(fault_of(message, status)) is RequestError
+def test_a_rejected_key_is_no_fault_of_the_picture() -> None:
+    assert type(fault_of("encoded_image: wanted a key", "401")) is RequestError
 
 
 def errors_of(module: ModuleType, base: type[Exception]) -> list[type[Exception]]:
@@ -295,26 +288,6 @@ def test_a_request_error_is_not_retried_even_if_the_server_asks(recognize: Calla
 def test_a_pause_is_never_shorter_than_the_server_asks() -> None:
     pauses = [Retries(9).pause_after_s(full(5), retry) for retry in range(9)]
     assert all(5 <= pause <= 7.5 for pause in pauses)
-
-
-def test_a_pause_of_asyncio_is_awaited() -> None:
-    errors: list[PlateError] = []
-    answers = iter([Overloaded("full"), "answer"])
-    waited: list[str] = []
-
-    async def send() -> str:
-        answer = next(answers)
-        if isinstance(answer, PlateError):
-            raise answer
-        return answer
-
-    async def sleep(_: float) -> None:
-        await asyncio.sleep(0)
-        waited.append("a turn of the event loop")
-
-    assert asyncio.run(Retries(1, sleep=sleep).call_async(send, errors.append)) == "answer"
-    assert [str(error) for error in errors] == ["full"]
-    assert waited == ["a turn of the event loop"]
 
 
 @pytest.mark.parametrize(

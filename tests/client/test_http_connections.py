@@ -66,19 +66,6 @@ def test_an_idle_connection_keeps_no_body(connect, requests: int) -> None:
     assert sent() is None
 
 
-def test_threads_send_at_the_same_time(connect) -> None:
-    all_are_there = threading.Barrier(8, timeout=60)
-
-    def respond_when_all_are_there(connection: socket.socket) -> None:
-        while receive(connection):
-            all_are_there.wait()
-            connection.sendall(OK)
-
-    pool = connect(respond_when_all_are_there)
-    with ThreadPoolExecutor(8) as threads:
-        assert all(one.status == 200 for one in threads.map(post, [pool] * 16))
-
-
 def test_connections_beyond_the_limit_are_closed_after_their_request(
     connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -268,21 +268,6 @@ def test_a_task_starts_before_the_next_item_is_taken() -> None:
     assert asyncio.run(run()) == [*range(5)]
 
 
-def test_a_source_may_be_asynchronous() -> None:
-    async def frames() -> AsyncIterator[int]:
-        for item in range(5):
-            await asyncio.sleep(0)
-            yield item
-
-    async def double(item: int) -> int:
-        return 2 * item
-
-    async def run() -> list[int]:
-        return [result async for result in work_in_order_async(double, frames(), 2)]
-
-    assert asyncio.run(run()) == [0, 2, 4, 6, 8]
-
-
 def test_threads_see_the_callers_context() -> None:
     variable: ContextVar[str] = ContextVar("variable", default="nobody's")
     variable.set("the caller's")

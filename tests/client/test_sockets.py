@@ -53,19 +53,6 @@ def port_of(listener: socket.socket) -> int:
     return int(listener.getsockname()[1])
 
 
-def test_time_passes_between_operations(pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    timed, _ = pair
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    timed.settimeout(10)
-    assert timed.left_s() == 10
-    monkeypatch.setattr(time, "monotonic", lambda: now + 7)
-    assert timed.left_s() == pytest.approx(3)
-    monkeypatch.setattr(time, "monotonic", lambda: now + 10)
-    with pytest.raises(TimeoutError, match="timed out"):
-        timed.left_s()
-
-
 @pytest.mark.parametrize("timeouts", [(), (1, None)], ids=["not-set", "none"])
 def test_without_a_timeout_there_is_no_end(pair, timeouts: tuple) -> None:
     timed, _ = pair
@@ -210,13 +197,6 @@ def test_a_handshake_that_fails_closes_the_socket(pair, certificate, monkeypatch
     with suppress(ConnectionResetError):
         while there.recv(65536):  # it times out unless the other end is closed
             pass
-
-
-def test_a_handshake_ends_in_time(pair) -> None:
-    timed, _ = pair
-    timed.settimeout(0.1)
-    with pytest.raises(TimeoutError):
-        start_tls(timed, make_context(), "localhost")
 
 
 UNDER_GEVENT = """

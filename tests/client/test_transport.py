@@ -1,10 +1,12 @@
-"""The public transports, and the fake one for applications' own tests."""
+"""The public transports, the fake one of applications, and what the requests carry."""
 
 import asyncio
+import base64
 import io
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from orchestrator import (
     AsyncPlateClient,
@@ -18,7 +20,13 @@ from orchestrator import (
     ServerError,
     Settings,
 )
+from orchestrator.client.picture_encoding import Picture
+from orchestrator.client.requests import PictureResult, make_crop_requests
 from orchestrator.contract import CROP, ENCODED, Arrays, to_arrays
+from orchestrator.errors import PictureError
+from orchestrator.formats.transliteration import in_cyrillic
+from orchestrator.imaging.files import CUT_NOTE
+from tests.fuzzing.file_parts import bmp, encoded
 
 PICTURE = b"a picture"
 PLATE = Plate((10, 20, 110, 50), text="A123BC77", text_score=0.5, detection_score=0.25)
@@ -129,3 +137,57 @@ def test_the_client_for_threads_refuses_an_asynchronous_transport() -> None:
     client = PlateClient(transport=Waiting())
     with pytest.raises(TypeError, match="use an AsyncPlateClient"):
         client.recognize(PICTURE)
+
+
+def test_a_failure_is_never_a_picture_without_plates() -> None:
+    picture_result = PictureResult("car.jpg", Overloaded("full"))
+    assert str(picture_result.error) == "full"
+    with pytest.raises(Overloaded, match="full"):
+        picture_result.plates  # noqa: B018
+
+
+JPEG = encoded("JPEG", size_wh=(31, 17))
+
+
+@pytest.mark.parametrize(
+    ("picture", "is_cut"),
+    [
+        pytest.param(JPEG, False, id="whole"),
+        pytest.param(JPEG[:-2], True, id="cut"),
+        pytest.param(base64.b64encode(JPEG[:-2]), True, id="cut-base64"),
+        pytest.param(b"a file that only the server knows", False, id="unknown"),
+        pytest.param(np.zeros((9, 9, 3), np.uint8), False, id="pixels"),
+    ],
+)
+def test_plates_of_a_cut_file_have_the_note_of_rest(picture: Picture, is_cut: bool) -> None:
+    with PlateClient(transport=FakeTransport()) as client:
+        plates = client.recognize(picture)
+    note = CUT_NOTE if is_cut else ""
+    assert plates.note == plates[:0].note == in_cyrillic(plates).note == note
+    assert plates.to_dict().get("note", "") == note
+
+
+def tiff() -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (31, 17)).save(file, "TIFF")
+    return file.getvalue()
+
+
+def test_a_file_is_unpacked() -> None:
+    (call,) = make_crop_requests([encoded("PNG", size_wh=(31, 17))], {})
+    assert call.inputs[CROP].shape == (17, 31, 3)
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        pytest.param(tiff(), "wanted a JPEG, PNG, WebP or BMP file", id="format"),
+        pytest.param(bmp(10_000, 10_000), "wanted 1 to 50000000 pixels", id="size"),
+    ],
+)
+def test_a_header_is_checked_before_a_file_is_unpacked(
+    file: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cv2.imdecode", lambda *_: pytest.fail("unpacked"))
+    with pytest.raises(PictureError, match=rf"crop 1: .*{reason}"):
+        make_crop_requests([np.zeros((2, 2, 3), np.uint8), file], {})
