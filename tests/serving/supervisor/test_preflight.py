@@ -12,7 +12,7 @@ from orchestrator.errors import ServerError, SettingsError
 from orchestrator.host.resources import MIB
 from orchestrator.serving.supervisor import preflight
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.samples import copy_of
 
 
@@ -58,15 +58,28 @@ def test_the_largest_call_fits_into_the_shared_memory_that_workers_leave() -> No
     assert 0 < preflight.shared_bytes_of_call(options, Path("/dev/shm")) < free / 3
 
 
-def test_too_little_memory_is_told_before_the_start() -> None:
-    options = ServerOptions(device="cpu", pictures=3)
+@pytest.mark.parametrize(
+    ("few", "many"),
+    [
+        pytest.param({"pictures": 1}, {"pictures": 3}, id="fewer-pictures"),
+        pytest.param(
+            {"pictures": 2, "one_model": True}, {"pictures": 2, "instances": 2}, id="one-model"
+        ),
+    ],
+)
+def test_too_little_memory_is_told_before_the_start(few: dict, many: dict) -> None:
+    most = 1112 * MIB
+    preflight.check_memory(ServerOptions(device="cpu", **few), most)
     message = (
-        r"^memory: wanted 1\d{3} MiB for \d+ workers and their pictures, got 1024 MiB; with Docker "
+        r"^memory: wanted 1\d{3} MiB for \d+ workers and their pictures, got 1112 MiB; with Docker "
         r"use a larger --memory, in Kubernetes a larger limits\.memory$"
     )
     with pytest.raises(ServerError, match=message):
-        preflight.check_memory(options, 1024 * MIB)
-    preflight.check_memory(options, 2048 * MIB)
+        preflight.check_memory(ServerOptions(device="cpu", **many), most)
+
+
+def test_the_memory_of_other_models_is_not_known(tmp_path: Path) -> None:
+    preflight.check_memory(ServerOptions(device="cpu", repository=tmp_path), MIB)
 
 
 @pytest.mark.parametrize(
@@ -85,30 +98,6 @@ def test_the_networks_are_in_one_model_only_on_a_cpu_in_models_made_here(
     preflight.check_one_model(ServerOptions(**wanted | options))
     with pytest.raises(SettingsError, match=f"^{message}"):
         preflight.check_one_model(ServerOptions(**wanted | options, one_model=True))
-
-
-def test_the_networks_in_one_model_need_less_memory() -> None:
-    preflight.check_memory(ServerOptions(device="cpu", pictures=2, one_model=True), 1112 * MIB)
-    with pytest.raises(ServerError, match=r"^memory: wanted \d+ MiB for 9 workers"):
-        preflight.check_memory(ServerOptions(device="cpu", pictures=2, instances=2), 1112 * MIB)
-
-
-def test_fewer_pictures_at_once_need_less_memory_and_that_of_other_models_is_not_known(
-    tmp_path,
-) -> None:
-    most = 1100 * MIB
-    preflight.check_memory(ServerOptions(device="cpu", pictures=1), most)
-    with pytest.raises(ServerError, match=r"^memory: "):
-        preflight.check_memory(ServerOptions(device="cpu", pictures=3), most)
-    preflight.check_memory(ServerOptions(device="cpu", repository=tmp_path), MIB)
-
-
-def test_a_port_that_the_gateway_wants_too_is_refused() -> None:
-    (port,) = free_ports(1)
-    gateway = ListenAddress("http_port", "127.0.0.1", port)
-    message = f"^grpc_port: wanted another port than http_port, got {port} for both$"
-    with pytest.raises(ServerError, match=message):
-        preflight.check(ServerOptions(device="cpu", grpc_port=port), [gateway])
 
 
 def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:

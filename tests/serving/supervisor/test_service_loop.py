@@ -1,4 +1,4 @@
-"""Services start in order, start again with pauses, and stop in reverse order."""
+"""Services start in order, start again with pauses or on SIGHUP, and stop in reverse order."""
 
 import signal
 from collections.abc import Callable
@@ -170,24 +170,15 @@ class Clock:
         return self.now
 
 
-def test_what_never_failed_may_be_tried() -> None:
-    assert Backoff(1, 8, Clock()).is_over()
-
-
-def test_pauses_double_up_to_the_longest() -> None:
+def test_pauses_double_up_to_the_longest_and_begin_anew_long_after_the_last() -> None:
     clock = Clock()
     backoff = Backoff(1, 5, clock)
+    assert backoff.is_over()
     assert [backoff.fail() for _ in range(4)] == [1, 2, 4, 5]
     clock.now += 4.9
     assert not backoff.is_over()
     clock.now += 0.2
     assert backoff.is_over()
-
-
-def test_a_failure_long_after_the_last_begins_anew() -> None:
-    clock = Clock()
-    backoff = Backoff(1, 8, clock)
-    assert [backoff.fail(), backoff.fail()] == [1, 2]
     clock.now += 17
     assert backoff.fail() == 1
 
@@ -214,3 +205,80 @@ def test_a_request_counts_once(monkeypatch, tmp_path) -> None:
         hang_up()
         assert [is_requested(), is_requested()] == [True, False]
     assert signal.getsignal(signal.SIGHUP) is before
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch, tmp_path) -> None:
+    """Be a process without a terminal, as a service is."""
+    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "none")
+
+
+@pytest.fixture
+def spec(events: list[str]) -> ServiceSpec:
+    """The service `a`, whose successor is `a2`."""
+
+    def restart(old: Fake, monitor_others: Callable[[], None]) -> Fake:
+        events.append(f"restart {old.name}")
+        monitor_others()
+        return Fake("a2", events)
+
+    return ServiceSpec("a", Fake("a", events).start, restart)
+
+
+@pytest.fixture
+def worn(events: list[str]) -> ServiceSpec:
+    """A service that needs a restart, and whose successors cannot be started."""
+
+    def restart(old: Fake, _monitor_others: Callable[[], None]) -> Fake:
+        events.append("restart")
+        return old
+
+    return ServiceSpec("a", Fake("a", events).start, restart, lambda _service: True)
+
+
+def test_a_service_that_can_be_is_restarted_on_request(spec, events) -> None:
+    run(spec, Fake("b", events).spec, on_ready=hang_up)
+    assert events == ["start a", "start b", "restart a", "stop b 20", "stop a2 20"]
+
+
+def test_the_others_are_monitored_while_one_is_restarted(spec, events) -> None:
+    run(spec, Fake("b", events, checks=[False]).spec, on_ready=hang_up)
+    assert events[2:5] == ["restart a", "stop b 1", "start b"]
+
+
+def test_a_service_that_needs_it_is_restarted_without_a_request(spec, events) -> None:
+    run(replace(spec, needs_restart=lambda service: service.name == "a"))
+    assert events == ["start a", "restart a", "stop a2 20"]
+
+
+def test_after_a_failed_restart_comes_a_pause(worn, events, caplog) -> None:
+    run(worn, checks=20)
+    assert events.count("restart") == 1
+    assert "a was not restarted; the next try is in 60 s, or at the next SIGHUP" in caplog.messages
+
+
+def test_after_the_pause_it_is_tried_again(worn, events, monkeypatch) -> None:
+    monkeypatch.setattr(service_loop, "RESTART_PAUSES_S", (0.0, 0.0))
+    run(worn, checks=3)
+    assert events.count("restart") == 3
+
+
+def test_a_request_does_not_wait_for_the_pause(worn, events) -> None:
+    class Requesting(Fake):
+        def monitor(self) -> bool:
+            if events.count("restart") == 1:
+                hang_up()
+            return True
+
+    run(worn, Requesting("b", events).spec, checks=3)
+    assert events.count("restart") == 2
+
+
+def test_a_restart_that_fails_unexpectedly_ends_nothing(events, caplog) -> None:
+    def restart(_old: Fake, _monitor_others: Callable[[], None]) -> Fake:
+        raise UNEXPECTED
+
+    run(ServiceSpec("a", Fake("a", events).start, restart), checks=3, on_ready=hang_up)
+    assert events == ["start a", "stop a 20"]
+    assert "a could not be restarted" in caplog.text
+    assert "FileNotFoundError: no such folder" in caplog.text

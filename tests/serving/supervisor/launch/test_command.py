@@ -85,11 +85,6 @@ def test_calls_want_a_key_where_there_is_one(installation) -> None:
     assert kept[2:] == [f"--http-restricted-api={apis}", f"--grpc-restricted-protocol={apis}"]
 
 
-def test_a_key_that_nobody_named_is_another_each_time(installation) -> None:
-    assert flags_of(installation) != flags_of(installation)
-    assert flags_of(installation, admin_key="gate") == flags_of(installation, admin_key="gate")
-
-
 def test_folders_of_libraries_that_do_not_exist_are_left_out(
     installation, monkeypatch, tmp_path: Path
 ) -> None:
@@ -129,14 +124,16 @@ def native(tmp_path: Path) -> Installation:
 
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
-def test_an_installed_triton_is_run_with_our_backends(native: Installation, engine: Engine) -> None:
+def test_an_installed_triton_is_run_with_our_backends_told_where_to_exchange_tensors(
+    native: Installation, engine: Engine
+) -> None:
     flags = flags_of(native, engine=engine)
     assert flags[0] == str(native.root / "bin" / "tritonserver")
-    told = [flag.split(",")[0] for flag in flags if flag.startswith("--backend-config")]
-    assert {flag.split("=")[1] for flag in told} == {"python", "openvino", "pytorch"}
-
-
-def test_our_backends_are_told_where_workers_exchange_tensors(native: Installation) -> None:
-    flags = flags_of(native, engine=Engine.OPENVINO)
-    told = {flag for flag in flags if flag.endswith("shm-region-prefix-name=shm_")}
-    assert {flag.split("=")[1].split(",")[0] for flag in told} == {"python", "openvino", "pytorch"}
+    told = [flag for flag in flags if flag.startswith("--backend-config")]
+    shared = [flag for flag in told if flag.endswith("shm-region-prefix-name=shm_")]
+    for some in (told, shared):
+        assert {flag.split(",")[0].split("=")[1] for flag in some} == {
+            "python",
+            "openvino",
+            "pytorch",
+        }
