@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.startup import SOCKET
-from tests.deploy.test_dockerfile import GATEWAY_S
+from tests.deploy.test_images import GATEWAY_S
 from tests.samples import PROJECT
 
 UNITS = PROJECT / "deploy" / "systemd"

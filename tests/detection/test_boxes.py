@@ -58,14 +58,6 @@ def test_iou(other, expected) -> None:
     assert iou(boxes((0, 0, 10, 10)), boxes(other)).item() == pytest.approx(expected)
 
 
-def test_iou_of_two_empty_boxes_is_zero() -> None:
-    assert iou(boxes((1, 1, 1, 1)), boxes((1, 1, 1, 1))).item() == 0
-
-
-def test_nms_of_nothing_is_nothing() -> None:
-    assert nms(boxes(), np.zeros(0), 0.5) == []
-
-
 def test_nms_keeps_the_best_of_overlapping_boxes() -> None:
     xyxy = boxes((0, 0, 10, 10), (1, 0, 11, 10), (50, 50, 60, 60))
     assert nms(xyxy, np.array([0.5, 0.9, 0.7]), 0.5) == [1, 2]

@@ -1,18 +1,36 @@
-"""The pages' figures agree with the code, with the tables and with each other."""
+"""Figures, limits and messages of the pages are those of the code."""
+
+from __future__ import annotations
 
 import inspect
 import math
 import re
+from pathlib import Path
 
 import pytest
 
+from orchestrator.detection import nearby, search
+from orchestrator.host import toml_files
 from orchestrator.host.resources import MIB, least_bytes
 from orchestrator.imaging.drawing import CROP_MARGIN_XY
+from orchestrator.reading import improvement
 from orchestrator.reading.affine_crops import SECOND_PASS_MARGINS_XY
 from orchestrator.reading.crops import MARGIN_XY
 from orchestrator.serving.gateway.launcher import Gateway
 from orchestrator.serving.gateway.options import WORK_S
 from orchestrator.serving.supervisor.triton_server import STOP_S
+from orchestrator.settings import Settings
+from plate_cameras import setting_parts
+from plate_cameras.control_room.rest import exchange, queries
+from plate_cameras.store.finding import pass_query
+from plate_cameras.store.lists import (
+    file_contents,
+    list_editions,
+    list_file,
+    list_settings,
+    plate_entries,
+)
+from plate_cameras.store.people import people
 from tests.samples import PROJECT
 from workshop.benchmarks.camera_faults import registry as camera_faults
 from workshop.benchmarks.faults.registry import FAULTS
@@ -114,3 +132,76 @@ def test_pictures_a_second_are_those_of_the_curve() -> None:
     assert figures(r"About (\d+) pictures with four", "README.md") == [with_four]
     assert figures(r"Около (\d+) фотографи", "README.ru.md") == [with_four]
     assert figures(r"\[(\d+) and (\d+) since\]", "docs/why/capacity.md") == [with_four, without]
+
+
+PAGE = (PROJECT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+QUOTED = re.findall(r"^### `(.+)`$", PAGE, re.M)
+SAID = [
+    *PROJECT.glob("orchestrator/**/*.py"),
+    *PROJECT.glob("plate_cameras/**/*.py"),
+    PROJECT / "scripts" / "install.py",
+]
+
+
+@pytest.fixture(scope="module")
+def sources() -> str:
+    """The text of all source files; strings over several lines are joined."""
+    text = "\n".join(file.read_text(encoding="utf-8") for file in SAID)
+    return re.sub(r'"\s*\n\s*f?"', "", text)
+
+
+@pytest.mark.parametrize("message", QUOTED)
+def test_the_code_says_so(sources: str, message: str) -> None:
+    parts = [re.escape(part) for part in message.split("...") if part]
+    assert re.search(r"[^\n]*?".join(parts), sources)
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+SECTIONS = {
+    "architecture.md": "### Upper numbers of a picture",
+    "control-room.md": "## Upper numbers",
+    "cameras.md": "### Upper numbers of the file",
+}
+
+
+def rows_of(page: str) -> str:
+    """Return the rows of a page's table of limits."""
+    _, _, rest = (DOCS / page).read_text().partition(f"\n{SECTIONS[page]}\n")
+    return rest.split("\n#")[0]
+
+
+@pytest.mark.parametrize(
+    ("page", "row", "most"),
+    [
+        ("architecture.md", "plates", Settings.max_plates),
+        ("architecture.md", "crops to read", improvement.MAX_NEW_CUTS),
+        ("architecture.md", "closer looks", nearby.MAX_NEARBY),
+        ("architecture.md", "pictures for the detector", search.MAX_PARTS),
+        ("control-room.md", "lists of a store", list_settings.MAX_LISTS),
+        ("control-room.md", "entries of a list", list_editions.MAX_ENTRIES),
+        ("control-room.md", "entries of all lists", list_editions.MAX_STORED_ENTRIES),
+        ("control-room.md", "rows of a CSV file", list_file.MAX_FILE_ROWS),
+        ("control-room.md", "rows of a CSV file", file_contents.MAX_FILE_BYTES),
+        ("control-room.md", "characters of a note", plate_entries.MAX_NOTE_LENGTH),
+        ("control-room.md", "characters of a name", queries.MAX_NAME_LENGTH),
+        ("control-room.md", "cameras of a search", pass_query.MAX_NAMES),
+        ("control-room.md", "parts of a search", pass_query.MAX_PARTS),
+        ("control-room.md", "things on a page", pass_query.MAX_PAGE),
+        ("control-room.md", "people;", people.MAX_PEOPLE),
+        ("control-room.md", "people;", people.MAX_GROUPS),
+        ("control-room.md", "bytes of a JSON body", exchange.MAX_BYTES),
+        ("control-room.md", "zones, lines, masks", setting_parts.MAX_AREAS),
+        ("control-room.md", "zones, lines, masks", setting_parts.MAX_POINTS),
+        ("cameras.md", "bytes of the file", toml_files.MAX_FILE_BYTES),
+        ("cameras.md", "cameras;", setting_parts.MAX_CAMERAS),
+        ("cameras.md", "gates ", setting_parts.MAX_GATES),
+        ("cameras.md", "sinks ", setting_parts.MAX_SINKS),
+        ("cameras.md", "zones, lines, masks", setting_parts.MAX_AREAS),
+        ("cameras.md", "points of a zone", setting_parts.MAX_POINTS),
+        ("cameras.md", "items of each other", setting_parts.MAX_ITEMS),
+        ("cameras.md", "characters of a text", setting_parts.MAX_CHARACTERS),
+    ],
+)
+def test_the_documentation_has_the_number(page: str, row: str, most: int) -> None:
+    (line,) = (one for one in rows_of(page).splitlines() if one.startswith(f"| {row}"))
+    assert f"{most:,}" in line.split("|")[2]

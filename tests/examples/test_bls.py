@@ -14,12 +14,6 @@ from orchestrator.serving.supervisor.options import ServerOptions
 from tests.examples.conftest import Faulty
 from workshop.rendering.scenery import scene
 
-MODEL = REPOSITORY / "plates_bls" / "1" / "model.py"
-
-
-def test_the_model_is_some_sixty_lines() -> None:
-    assert len(MODEL.read_text().splitlines()) <= 70
-
 
 @pytest.fixture
 def url(served: ServerOptions) -> str:

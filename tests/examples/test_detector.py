@@ -47,10 +47,6 @@ def test_rows_come_best_first_as_corners_with_the_likeliest_class() -> None:
     torch.testing.assert_close(rows, wanted)
 
 
-def test_no_more_rows_than_asked_for() -> None:
-    assert Adapter(Scripted(TWO), most=1)(grey(64, 96)).shape == (1, 1, 6)
-
-
 def test_blue_green_red_become_red_green_blue_between_0_and_1() -> None:
     theirs, picture = Scripted(TWO), grey(32, 64)
     picture[..., 0] = 255
@@ -118,12 +114,6 @@ def test_a_file_that_is_no_export_is_refused(tmp_path) -> None:
         write_weights(WEIGHTS / "yolo.pt", tmp_path / "out")
     with pytest.raises(WeightsError, match=r"none: wanted TorchScript, got "):
         write_weights(tmp_path / "none", tmp_path / "out")
-
-
-def test_an_export_of_another_signature_is_refused_in_one_sentence(tmp_path) -> None:
-    torch.jit.save(torch.jit.script(nn.Flatten(2)), tmp_path / "theirs")
-    with pytest.raises(SystemExit, match=r"^detector: .*yolo\.pt: 160x96 pictures: wanted "):
-        main([str(tmp_path / "theirs"), "--out", str(tmp_path / "out")])
 
 
 class Two(nn.Module):

@@ -1,26 +1,22 @@
 """The example of digits: files alone, in one batch, and beside a broken file."""
 
 import importlib.util
-import shutil
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Future
 from functools import cache
-from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 import torch
-from tritonclient.grpc import InferenceServerClient, InferResult
+from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
-from examples.digits.__main__ import REPOSITORY, best_named, classify, count_right, input_of
+from examples.digits.__main__ import REPOSITORY, best_named, classify, count_right
 from examples.digits.pictures import to_net
 from examples.digits.samples import HELD_OUT, load_samples, to_file
 from examples.digits.train import MODEL, Classifier
 from orchestrator.errors import PictureError
-from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
 from tests.triton import fake_triton
 from workshop.evaluation.proportions import wilson_interval
@@ -57,11 +53,6 @@ def test_zeros_after_a_file_change_nothing(suffix: str) -> None:
 def test_bytes_that_are_no_picture_are_an_error(file: bytes) -> None:
     with pytest.raises(PictureError):
         to_net(file)
-
-
-def test_a_picture_of_too_many_pixels_is_an_error() -> None:
-    with pytest.raises(PictureError, match="wanted 1 to 4000000 pixels, got 2001x2000"):
-        to_net(png(np.zeros((2000, 2001), np.uint8)))
 
 
 def test_the_committed_file_is_the_classifier_of_the_source() -> None:
@@ -150,43 +141,3 @@ def test_the_readme_states_the_accuracy_of_what_is_served(client: InferenceServe
     right, count = count_right(client)
     low, high = wilson_interval(right, count)
     assert f"{right} of {count} held out, {right / count:.1%} ({low:.1%} to {high:.1%})" in README
-
-
-@pytest.fixture
-def waiting(tmp_path: Path) -> Iterator[InferenceServerClient]:
-    """A server that batches three files before it prepares them."""
-    folder = Path(shutil.copytree(REPOSITORY, tmp_path / "models"))
-    config = folder / "digits_prepare" / "config.pbtxt"
-    delay = "dynamic_batching { preferred_batch_size: [ 3 ] max_queue_delay_microseconds: 5000000 }"
-    config.write_text(config.read_text().replace("dynamic_batching { }", delay))
-    with (
-        own_server(ServerOptions(repository=folder)) as served,
-        InferenceServerClient(served.grpc_url) as client,
-    ):
-        yield client
-
-
-def ask_at_once(client: InferenceServerClient, files: list[bytes]) -> list[object]:
-    """Send each file as its own request; return each one's digit or error."""
-    answers: list[Future[object]] = [Future() for _ in files]
-    for file, answer in zip(files, answers, strict=True):
-
-        def tell(
-            result: InferResult | None,
-            error: InferenceServerException | None,
-            answer: Future[object] = answer,
-        ) -> None:
-            answer.set_result(error or result.as_numpy("OUTPUT").argmax())
-
-        client.async_infer("digits", [input_of([file])], tell)
-    return [answer.result(30) for answer in answers]
-
-
-@pytest.mark.nightly
-@pytest.mark.server
-def test_requests_of_different_length_share_a_batch(waiting: InferenceServerClient) -> None:
-    sent = [files()[0], BROKEN, to_file(np.eye(8) * 16, 50)]
-    first, bad, _ = ask_at_once(waiting, sent)
-    stats = waiting.get_inference_statistics("digits_prepare").model_stats[0]
-    assert (stats.execution_count, first) == (1, classes()[0])
-    assert "row 0 of 1: wanted a JPEG, PNG, WebP or BMP file, got 10 bytes" in bad.message()

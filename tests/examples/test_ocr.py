@@ -1,13 +1,11 @@
 """The two forms of text reading, on a real server."""
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import cv2
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 import tritonclient.grpc as grpc
 import tritonclient.http as http
@@ -74,14 +72,6 @@ def test_a_page_without_text_is_an_empty_table(tables, web, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_calls_at_once_get_their_own_answers(client, form: str) -> None:
-    pages = [PAGES[name] for name in ("sign", "blank", "turned sign")] * 4
-    with ThreadPoolExecutor(len(pages)) as callers:
-        tables = callers.map(lambda page: read_text(client, form, page.encode()), pages)
-    assert [(*table["text"],) for table in tables] == [page.lines for page in pages]
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_corners_enclose_the_ink(client, form: str) -> None:
     page = Page(("EXIT",), (480, 160), 64)
     (corners,) = read_text(client, form, page.encode())["corners"]
@@ -105,27 +95,6 @@ def test_a_broken_picture_is_refused_and_the_next_is_read(
     assert over_grpc.value.status() == "StatusCode.INVALID_ARGUMENT"
     assert over_http.value.status() == "400"
     assert read_text(client, form, PAGES["sign"].encode())["text"].to_list() == ["EXIT ONLY"]
-
-
-def test_the_recogniser_is_there_in_version_2_alone(client) -> None:
-    crops = grpc.InferInput("crops", [2, 3, 48, 64], "FP32")
-    crops.set_data_from_numpy(np.zeros((2, 3, 48, 64), np.float32))
-    answer = client.infer("recogniser", [crops], model_version="2")
-    assert answer.get_response().model_version == "2"
-    assert answer.as_numpy("classes").shape == answer.as_numpy("probs").shape == (2, 8)
-    with pytest.raises(InferenceServerException, match="version 1 is not"):
-        client.infer("recogniser", [crops], model_version="1")
-
-
-def test_the_one_model_has_as_many_workers_as_its_configuration_says(client) -> None:
-    config = client.get_model_config("ocr_model").config
-    assert [*config.version_policy.specific.versions] == [1]
-    workers = [
-        process.pid
-        for process in psutil.Process().children(recursive=True)
-        if any(argument.startswith("ocr_model_") for argument in process.cmdline())
-    ]
-    assert len(workers) == config.instance_group[0].count == 2
 
 
 def test_the_command_says_that_the_answers_are_equal(

@@ -55,10 +55,6 @@ def test_bytes_that_are_no_picture_are_refused(encoded: bytes) -> None:
 # Positions of text
 
 
-def test_an_empty_map_has_no_lines() -> None:
-    assert len(steps.find_lines(text_map())[0]) == 0
-
-
 def test_a_region_grows_by_its_area_and_perimeter() -> None:
     """40 x 10: area 400, perimeter 100, so 1.6 x 400 / 100 = 6.4 on each side."""
     (corners,), scores = steps.find_lines(text_map((20, 40, 60, 50)))

@@ -25,7 +25,7 @@ from examples.restoration.__main__ import (
 from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import Pair, render_pair
 from examples.restoration.quality import Quality, measure_quality
-from examples.restoration.train import NETWORKS, load_reader, path_of, reading_loss, stack
+from examples.restoration.train import NETWORKS, path_of, stack
 from orchestrator import load_networks
 from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
@@ -116,15 +116,6 @@ def pairs() -> list[Pair]:
     return [render_pair(rng) for _ in range(12)]
 
 
-def test_a_sharp_plate_is_the_easier_to_read_for_the_loss(pairs: list[Pair]) -> None:
-    reader = load_reader()
-    sharp, blurred = (
-        reading_loss(stack(pictures), pairs, reader)
-        for pictures in ([pair.sharp for pair in pairs], [pair.blurred for pair in pairs])
-    )
-    assert sharp < blurred
-
-
 def test_the_committed_networks_are_those_that_the_readme_tells_of(pairs: list[Pair]) -> None:
     """After a change of the networks, `make example-restoration` prints the new lines."""
     infer, blurred = load_networks(), [pair.blurred for pair in pairs]
@@ -201,14 +192,6 @@ def test_an_empty_picture_is_the_callers_fault(client: InferenceServerClient) ->
     with pytest.raises(InferenceServerException, match="picture: wanted pixels, got none") as told:
         restore(client, SMALL, random_picture(0, 8))
     assert told.value.status() == "StatusCode.INVALID_ARGUMENT"
-
-
-@pytest.mark.server
-def test_parts_that_another_chain_needs_stay(client: InferenceServerClient) -> None:
-    hold(client, SMALL, LARGE)
-    client.unload_model(SMALL, unload_dependents=True)
-    assert ready(client) == [*SHARED, LARGE, "sharpen_large"]
-    assert restore(client, LARGE, random_picture(8, 8)).shape == (8, 8, 3)
 
 
 @pytest.mark.server

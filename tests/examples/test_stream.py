@@ -12,22 +12,18 @@ import numpy as np
 import pytest
 import tritonclient.grpc
 import tritonclient.http
-from google.protobuf import text_format
-from tritonclient.grpc.model_config_pb2 import ModelConfig
 from tritonclient.utils import InferenceServerException
 
 from examples.stream import __main__ as example
 from examples.stream.__main__ import (
     RATE,
-    REPOSITORY,
     draw_street,
     main,
     render,
     stream,
 )
-from orchestrator.contract import MODEL, OUTPUTS, STAGE_SECONDS
+from orchestrator.contract import MODEL
 from orchestrator.serving.supervisor.options import ServerOptions
-from tests.samples import PROJECT
 from workshop.rendering.scenery import Scene
 
 pytestmark = pytest.mark.server
@@ -109,13 +105,6 @@ def test_a_plate_that_is_whole_in_the_picture_is_read(
     assert [frame for frame in whole if TEXTS[index] not in found.get(frame, [])] == []
 
 
-def test_frames_without_plates_are_silent(responses: list[Any], plates_xyxy: np.ndarray) -> None:
-    gone = (plates_xyxy[:, 2:3] < lefts()) | (lefts() + WIDE < plates_xyxy[:, :1])
-    empty = set(np.flatnonzero(gone.all(axis=0)))
-    assert len(empty) >= 5
-    assert empty & by_frame(responses).keys() == set()
-
-
 def test_each_response_says_when_its_frame_is_shown(responses: list[Any]) -> None:
     found = {
         int(response.as_numpy("frame")[0]): response.as_numpy("time_s")[0] for response in responses
@@ -131,35 +120,9 @@ def test_a_response_holds_what_plate_recognition_gives(responses: list[Any]) -> 
     assert shapes == {"coordinates": (rows, 4), "corners": (rows, 4, 2), "formats": (rows, 1)}
 
 
-def outputs_in(repository: Path, model: str) -> list[str]:
-    config = text_format.Parse((repository / model / "config.pbtxt").read_text(), ModelConfig())
-    return [str(output) for output in config.output]
-
-
-def test_the_config_names_every_output_of_plates() -> None:
-    theirs = outputs_in(PROJECT / "model_repository", MODEL)
-    of_plates = [one for one in theirs if STAGE_SECONDS not in one]
-    assert outputs_in(REPOSITORY, "plates_stream")[2:] == of_plates == theirs[: len(OUTPUTS)]
-
-
 def test_parameters_reach_plate_recognition(url: str, clip: bytes) -> None:
     assert list(stream(url, clip, detection_threshold=1.0)) == []
     assert set().union(*by_frame(stream(url, clip, text_threshold=1.0)).values()) == {""}
-
-
-def test_one_frame_of_so_many_seconds_is_worked_on(url: str, clip: bytes) -> None:
-    before = worked(url)
-    assert set(by_frame(stream(url, clip, every_s=0.5))) <= {*range(0, FRAMES, 5)}
-    assert worked(url) - before == FRAMES / 5
-
-
-def test_two_streams_go_on_beside_each_other(url: str, clip: bytes, long_clip: bytes) -> None:
-    before, first = worked(url), stream(url, long_clip)
-    next(first)
-    found = Counter(text for texts in by_frame(stream(url, clip)).values() for text in texts)
-    first.close()
-    assert min(found[text] for text in TEXTS) >= 5
-    assert worked(url) - before < LONG  # the long clip has not been worked to its end first
 
 
 def test_a_cancelled_stream_stops_working(url: str, clip: bytes, long_clip: bytes) -> None:
@@ -187,15 +150,6 @@ def test_bytes_that_are_no_clip_are_refused_and_the_next_clip_is_answered(
     assert "clip: wanted a whole video file (mov,mp4,matroska,webm,mpegts)" in str(error)
     assert "got 7 bytes" in str(error)
     assert TEXTS[0] in set().union(*by_frame(stream(url, clip)).values())
-
-
-def test_damage_is_told_after_what_was_read(url: str, clip: bytes) -> None:
-    damaged = bytearray(clip)
-    middle, end = len(clip) // 2, clip.rindex(b"moov") - 4
-    damaged[middle:end] = bytes(end - middle)
-    count, error = refused(url, bytes(damaged))
-    assert count >= 5
-    assert "clip: wanted a whole video file" in str(error)
 
 
 def test_a_call_that_cannot_stream_is_refused(served: ServerOptions) -> None:

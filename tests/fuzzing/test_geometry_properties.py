@@ -27,7 +27,6 @@ COORDINATES = st.floats(-6000, 6000, width=32)
 BOXES = st.lists(st.tuples(*[COORDINATES] * 4), max_size=8)
 FLOATS = st.floats(width=32)
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
-HUGE = torch.finfo(torch.float32).max
 
 
 def boxes_of(boxes: list[tuple[float, ...]]) -> np.ndarray:

@@ -55,18 +55,6 @@ def test_collapse(classes: list[int], collapsed: list[int]) -> None:
     assert collapse(classes, blank=9) == collapsed
 
 
-def test_decode_of_no_plates_is_no_readings() -> None:
-    assert decode(torch.zeros(0, 24, STEPS), GRAMMAR) == []
-
-
-@pytest.mark.parametrize("text", ["B840OK197", "A001AA77", "TK647C77", "HO720654", "3425EE43"])
-def test_decode_of_a_sure_lattice_is_its_text(text: str) -> None:
-    (reading,) = decode(logits_of(text), GRAMMAR)
-    assert reading.raw_text == text
-    assert reading.candidates[0][0] == text
-    assert len(reading.character_scores) == len(text)
-
-
 def test_decode_keeps_the_order_of_the_plates() -> None:
     readings = decode(logits_of("A001AA77", "B840OK197"), GRAMMAR)
     assert [reading.raw_text for reading in readings] == ["A001AA77", "B840OK197"]
@@ -105,16 +93,6 @@ def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
     assert best_path(lattice, ALPHABET)[0] == "B84OOK197"
     assert text == "B840OK197"
     assert score < 0.1
-
-
-def test_candidates_all_have_a_format_and_come_best_first() -> None:
-    lattice = lattice_of("B840OK197", sure=0.7)
-    candidates = searched(lattice)
-    scores = [score for _, score in candidates]
-    assert len(candidates) == 5
-    assert scores == sorted(scores, reverse=True)
-    assert all(RUSSIAN.format_of(text) for text, _ in candidates)
-    assert sum(scores) <= 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -157,12 +135,6 @@ def test_a_free_search_finds_texts_without_a_format() -> None:
     assert decode(logits_of("AAAA1"), GRAMMAR)[0].candidates[:1] != reading.candidates[:1]
 
 
-def test_a_free_search_stops_at_the_longest_text() -> None:
-    lattice = np.zeros((STEPS, BLANK + 1))
-    lattice[range(STEPS), [1, 2] * 9] = 1.0
-    assert searched(lattice, Grammar.free(ALPHABET)) == ()
-
-
 def test_a_lattice_of_blanks_has_no_candidate() -> None:
     (reading,) = decode(logits_of("", sure=1 - 1e-9), GRAMMAR)
     assert reading.raw_text == ""
@@ -181,11 +153,6 @@ def test_temperature_makes_scores_humbler_and_keeps_the_text() -> None:
 def test_logits_with_other_classes_are_refused() -> None:
     with pytest.raises(ModelError, match=r"wanted \[N, 24, T\], got \[1, 23, 18\]"):
         decode(torch.zeros(1, 23, STEPS), GRAMMAR)
-
-
-def test_logits_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(ModelError, match="finite"):
-        decode(torch.full((1, 24, STEPS), math.nan), GRAMMAR)
 
 
 def with_regions(nats: float) -> Grammar:

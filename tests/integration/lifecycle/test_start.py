@@ -18,8 +18,6 @@ import pytest
 from orchestrator import PlateClient
 from orchestrator.errors import ServerError
 from orchestrator.host.loopback import open_url
-from orchestrator.networks.engines import Engine
-from orchestrator.serving.supervisor import triton_start
 from orchestrator.serving.supervisor.installation import find_installation
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.models.plate_models import MODELS
@@ -97,28 +95,6 @@ def test_the_error_of_a_model_that_does_not_load_is_that_of_the_start(
     )
 
 
-@pytest.mark.parametrize(
-    ("engine", "name"),
-    [
-        pytest.param(Engine.OPENVINO, "model.xml", id="openvino"),
-        pytest.param(Engine.TORCHSCRIPT, "model.pt", id="torchscript"),
-    ],
-)
-def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
-    options = on_free_ports(prepare(ServerOptions(engine=engine)))
-    damaged = with_file("stn", name, lambda content: content[:1000])
-    why = refused(options, alone("stn", damaged))
-    assert why.startswith("stn: cannot be loaded: RuntimeError: ")
-
-
-def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
-    installation = find_installation()
-    bare = replace(installation, libraries=installation.libraries[:1])
-    monkeypatch.setattr(triton_start, "find_installation", lambda tritonserver: bare)
-    why = refused(options, alone("stn"))
-    assert "died while starting (exit status 127): error while loading shared libraries: lib" in why
-
-
 def test_a_worker_killed_while_it_loads_is_told_with_its_signal(options) -> None:
     models = with_file("plate_recognition", "model.py", lambda _: b"import time; time.sleep(999)")
     others = frozenset(find_workers(os.getpid(), "plate_recognition"))
@@ -135,14 +111,6 @@ def kill_worker(model: str, others: frozenset[int]) -> None:
         time.sleep(0.1)
     time.sleep(0.5)  # it is seen alive
     os.kill(found.pop(), signal.SIGKILL)
-
-
-def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options) -> None:
-    with socket.create_server(("127.0.0.1", options.http_port)):
-        why = refused(options, alone("stn"))  # Triton loads the models first
-    socket_of = f"Socket '127.0.0.1:{options.http_port}' already in use"
-    assert why.startswith("tritonserver ended while starting (exit status 1): failed to start HTTP")
-    assert why.endswith(socket_of)
 
 
 @pytest.fixture

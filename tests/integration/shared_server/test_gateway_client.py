@@ -1,6 +1,5 @@
 """Our client and a gateway with TLS that requires a key for every call."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,6 @@ from tests.samples import STREET
 from tests.samples import TEXTS as BEST_FIRST
 
 TEXTS = sorted(BEST_FIRST)
-PLATES = (sys.executable, "-c", "from orchestrator.cli.app import app; app()")
 KEY = "plk_of_the_gate"
 GATEWAYS = {"http": "in_clear", "grpc": "in_clear", "https": "over_tls", "grpcs": "over_tls"}
 """Names of the gateway fixtures by URL scheme."""

@@ -8,7 +8,8 @@ import pytest
 
 from orchestrator import AsyncPlateClient, PictureResult, PlateClient
 from orchestrator.errors import PictureError
-from orchestrator.plates import Plates
+from orchestrator.plates import Plate, Plates
+from tests.client.client_only import ClientOnly
 from tests.integration.conftest import Wire
 from tests.samples import STREET, TEXTS
 
@@ -60,3 +61,21 @@ def test_asyncio_reads_crops_as_threads_do(wire: Wire, crops: list[np.ndarray]) 
 
     with PlateClient(wire.url) as client:
         assert asyncio.run(run()) == client.read_crops(crops)
+
+
+def test_texts_alone_come_with_boxes_and_nothing_else(client: PlateClient) -> None:
+    whole, asked = client.recognize(STREET), client.recognize(STREET, outputs=["texts"])
+    assert asked.texts == whole.texts == TEXTS
+    assert [*asked] == [Plate(plate.xyxy, text=plate.text) for plate in whole]
+
+
+def test_boxes_alone_are_there_without_reading(client: PlateClient) -> None:
+    found = client.recognize(STREET, outputs=[])
+    assert [*found] == [Plate(plate.xyxy) for plate in client.recognize(STREET)]
+
+
+def test_a_client_that_is_installed_alone_recognises(client_only: ClientOnly, wire) -> None:
+    done = client_only.plates("recognize", STREET, "--url", wire.url)
+    assert done.returncode == 0
+    assert done.stderr.startswith("1 picture in ")
+    assert all(text in done.stdout for text in TEXTS)

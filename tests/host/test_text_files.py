@@ -1,16 +1,23 @@
-"""Dialects of CSV files, and their cells."""
+"""Texts that other programs read and write: cells of CSV, encodings, lines of TOML."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.cli.recognition.watchlist import read_watchlist
+from orchestrator.formats.plate_formats import russian
 from orchestrator.host.csv_cells import EXCEL, PLAIN, CsvForm
+from orchestrator.host.toml_files import read_table
+from orchestrator.host.toml_lines import find_line, find_long_number
+from orchestrator.plates import Plate
 
 FORMS = [pytest.param(PLAIN, id="plain"), pytest.param(EXCEL, id="excel")]
 
@@ -81,3 +88,75 @@ def test_a_file_has_no_formulas_in_whichever_program_it_is_opened(
 
 def is_formula(cell: str) -> bool:
     return cell.lstrip(' \t\r\n"\ufeff')[:1] in {*"=+-@"}
+
+
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16"]
+
+PLATE = Plate((0, 0, 1, 1), text="A123BC77")
+
+
+@dataclass
+class Named:
+    name: str
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_toml_is_read_by_its_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.toml").write_bytes('name = "\u043c"\r\n'.encode(encoding))
+    assert read_table(Named, tmp_path / "a.toml") == Named("\u043c")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_so_is_a_watchlist(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.txt").write_bytes("A123BC77 \u043c\r\n".encode(encoding))
+    hit = read_watchlist(tmp_path / "a.txt", 0, russian(), print).find(PLATE)
+    assert hit is not None
+    assert (hit.plate, hit.note) == ("A123BC77", "\u043c")
+
+
+FILE = """\
+service = "a"
+"quoted key" = 1
+
+[store]
+url = "b"
+note = '''
+[[cameras]]
+url = "in a text"
+'''
+[[cameras]]  # the first
+name = "gate"
+zones = [
+    { name = "entry" },
+]
+[cameras.schedule]
+start = "06:00"
+[[cameras]]
+name = "yard"
+schedule.end = "22:00"
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        pytest.param(("service",), 1, id="at the top"),
+        pytest.param(("quoted key",), 2, id="quoted"),
+        pytest.param(("store", "url"), 5, id="in a table"),
+        pytest.param(("cameras", 0, "name"), 11, id="in a list"),
+        pytest.param(("cameras", 0, "zones", 0, "name"), 12, id="inside a value: its key"),
+        pytest.param(("cameras", 0, "schedule", "start"), 16, id="in a table of a list"),
+        pytest.param(("cameras", 1, "name"), 18, id="the second of a list"),
+        pytest.param(("cameras", 1, "schedule", "end"), 19, id="a dotted key"),
+        pytest.param(("cameras", 1, "url"), 17, id="a key that is missing: its table"),
+        pytest.param(("gates",), None, id="nothing of it"),
+        pytest.param((), None, id="the whole file"),
+    ],
+)
+def test_the_line_of_a_value_is_found(path: tuple[str | int, ...], line: int | None) -> None:
+    assert find_line(FILE, path) == line
+
+
+def test_the_line_of_an_endless_number_is_found() -> None:
+    assert find_long_number("a = 1\nb = " + "9" * 5000) == 2
+    assert find_long_number(FILE) is None
