@@ -1,5 +1,6 @@
 import json
 from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,8 +102,9 @@ def test_a_key_is_shown(run, monkeypatch, url: list[str], key: str | None) -> No
 
 
 def test_a_folder_with_nothing_to_read_starts_no_server(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "notes.txt").touch()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    Path("notes.txt").touch()
     done = CliRunner().invoke(app, ["read-crop", "."])
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
