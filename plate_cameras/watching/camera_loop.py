@@ -184,7 +184,7 @@ class CameraLoop:
             self._last = (self._last[1], self._last[1])  # it may be late, and time goes on
             sent = frame.sent
             if plates is None:
-                LOG.warning("%s: a picture is put aside: %s", frame.camera, self.health.last_error)
+                self._note_put_aside(frame)
                 sent = replace(sent, finish=sent.reject)
             await self._take_sent(frame, sent, plates or Plates())
         elif plates is not None:
@@ -194,13 +194,19 @@ class CameraLoop:
         """Update the passes by a picture that was sent. Without plates, its reading is left."""
         try:
             await self._take(frame, plates)
-        except PlateError:  # its events cannot be taken now
+        except (PlateError, OSError, MemoryError):  # its events cannot be taken now
             raise
-        except Exception:  # it would fail again and again
-            await finish(sent.finish())
+        except Exception as error:  # it would fail again and again
+            self.health.rejected_frames += 1
+            self.health.last_error = describe(error)
+            self._note_put_aside(frame)
+            await finish(sent.reject())
             raise
         self.unfinished.add(sent, self.tracker.shown)
         await finish(self.unfinished.finish(self.tracker.untold))
+
+    def _note_put_aside(self, frame: Frame) -> None:
+        LOG.warning("%s: a picture is put aside: %s", frame.camera, self.health.last_error)
 
     async def _take(self, frame: Frame, plates: Plates) -> None:
         """Update the passes by the plates of a frame."""

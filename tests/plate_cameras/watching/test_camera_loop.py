@@ -13,6 +13,7 @@ from orchestrator.errors import (
     ServerError,
 )
 from orchestrator.plates import Plate, Plates
+from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Camera, Zone
 from plate_cameras.frames import Frame, Sent
 from plate_cameras.passes import PassEvent
@@ -128,6 +129,31 @@ def test_a_picture_that_can_never_be_read_is_put_aside(
     assert finished == ["rejected"]
     assert loop.health.rejected_frames == 1
     assert caplog.messages == [f"gate: a picture is put aside: {error}"]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        pytest.param(ZeroDivisionError("no width"), "rejected", id="a fault of ours"),
+        pytest.param(KeyError("box"), "rejected", id="another one"),
+        pytest.param(ServerError("the writer has ended"), "", id="nobody takes events"),
+        pytest.param(OSError(28, "No space left on device"), "", id="no room"),
+        pytest.param(MemoryError(), "", id="no memory"),
+    ],
+)
+def test_a_picture_whose_passes_cannot_be_made_is_put_aside_or_comes_again(
+    error: Exception, outcome: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def receive(_: PassEvent) -> None:
+        raise error
+
+    loop, finished = make_loop_of_sent(ScriptedService(FOUND))
+    loop.receive = receive
+    with pytest.raises(type(error)):
+        asyncio.run(loop.run())
+    assert (finished, loop.health.rejected_frames) == ([outcome] * bool(outcome), bool(outcome))
+    told = [f"gate: a picture is put aside: {describe(error)}"]
+    assert caplog.messages == told * bool(outcome)
 
 
 def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
