@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import BadStatusLine, RemoteDisconnected
 from types import SimpleNamespace
@@ -94,11 +93,12 @@ class AioHttpConnections:
         self, request: OutgoingRequest, timeout_s: float, connection: SimpleNamespace
     ) -> HttpResponse:
         body = request.body
+        length = {} if body is None else {"Content-Length": str(len(body))}
         async with self._session.request(
             request.method,
             f"{self._server}{request.path}",
-            data=None if body is None else io.BytesIO(body),  # bytes would go out in one write
-            headers=request.headers,
+            data=None if body is None else _in_one_write(body),
+            headers={**request.headers, **length},
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=timeout_s, ceil_threshold=timeout_s),
             trace_request_ctx=connection,
@@ -126,6 +126,15 @@ class AioStream:
     async def close(self) -> None:
         """Close the connection."""
         self._response.close()
+
+
+async def _in_one_write(body: bytes) -> AsyncIterator[memoryview]:
+    """Yield a body as a whole. The event loop sends it, and looks for an answer before each step.
+
+    A server may answer early, such as that the picture is too large, and close the connection. With
+    more writes, the next one would fail before the answer is read, and hide it.
+    """
+    yield memoryview(body)
 
 
 async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:

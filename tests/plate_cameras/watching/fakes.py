@@ -76,8 +76,8 @@ class RecordingTracker:
 class ScriptedService:
     """Answers with plates or errors in turn; the last one is repeated."""
 
-    def __init__(self, *answers: Plates | PlateError) -> None:
-        self.answers = [*answers]
+    def __init__(self, *answers: Plates | PlateError, ready: bool = True) -> None:
+        self.answers, self.ready = [*answers], ready
         self.asked: list[tuple[bytes, object]] = []
 
     async def recognize(self, picture: bytes, *, roi: object = None) -> Plates:
@@ -86,6 +86,9 @@ class ScriptedService:
         if isinstance(answer, PlateError):
             raise answer
         return answer
+
+    async def is_ready(self) -> bool:
+        return self.ready
 
 
 class ListStore:
@@ -101,6 +104,20 @@ class ListStore:
             raise self.failures.pop(0)
         self.events += events
         self.sizes.append(len(events))
+
+
+class SteppedTime:
+    """A clock that only a sleep moves."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    async def sleep(self, pause_s: float) -> None:
+        self.now_s += pause_s
+        await asyncio.sleep(0)
 
 
 async def no_sleep(_: float) -> None:

@@ -20,13 +20,13 @@ from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.zones import is_watched
 from plate_cameras.watching import camera_loop
 from plate_cameras.watching.camera_loop import CameraLoop
-from plate_cameras.watching.frame_recognizer import FrameRecognizer, region_of
+from plate_cameras.watching.frame_recognizer import MIN_LARGE_BYTES, FrameRecognizer, region_of
 from tests.plate_cameras.samples import make_frame
 from tests.plate_cameras.watching.fakes import (
     RecordingTracker,
     ScriptedService,
     ScriptedStream,
-    no_sleep,
+    SteppedTime,
 )
 
 GATE = Camera("gate", "rtsp://camera")
@@ -41,7 +41,8 @@ def make_loop(
     async def receive(event: PassEvent) -> None:
         received.append(event)
 
-    recognizer = FrameRecognizer(service, at_once=1, sleep=no_sleep)
+    time = SteppedTime()
+    recognizer = FrameRecognizer(service, at_once=1, sleep=time.sleep, clock=time)
     return CameraLoop(camera, stream, RecordingTracker(camera), recognizer, receive), received
 
 
@@ -79,14 +80,27 @@ def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
     assert (loop.health.rejected_frames, loop.counts.frames) == (1, 1)
 
 
+def lost(reason: OSError) -> ServerError:
+    error = ServerError("the connection is lost")
+    error.__cause__ = reason
+    return error
+
+
+SMALL, LARGE = b"x", b"x" * (MIN_LARGE_BYTES + 1)
+RESET = lost(ConnectionResetError(104, "Connection reset by peer"))
+
+
+@pytest.mark.parametrize("ready", [True, False])
 @pytest.mark.parametrize(
     ("error", "times"),
     [
-        pytest.param(ModelError("no memory on the GPU"), 5, id="networks"),
-        pytest.param(ServerError("away"), 9, id="away"),
-        pytest.param(Overloaded("full"), 9, id="full"),
+        pytest.param(ModelError("no memory on the GPU"), 8, id="networks"),
+        pytest.param(RESET, 8, id="lost"),
+        pytest.param(lost(TimeoutError()), 99, id="late"),
+        pytest.param(ServerError("loading", response=ErrorResponse(503)), 99, id="loading"),
+        pytest.param(Overloaded("full"), 99, id="full"),
         *(
-            pytest.param(RequestError("no", response=response), 9, id=f"{response}")
+            pytest.param(RequestError("no", response=response), 99, id=f"{response}")
             for response in (
                 ErrorResponse(401),
                 ErrorResponse(404),
@@ -94,17 +108,26 @@ def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
             )
         ),
         *(
-            pytest.param(ModelError("no", response=ErrorResponse(status)), 9, id=f"HTTP {status}")
+            pytest.param(ModelError("no", response=ErrorResponse(status)), 99, id=f"HTTP {status}")
             for status in (415, 421, 451)
         ),
     ],
 )
 def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
-    error: PlateError, times: int
+    error: PlateError, times: int, ready: bool
 ) -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(*[error] * times, FOUND))
+    service = ScriptedService(*[error] * (times if ready else 99), FOUND, ready=ready)
+    loop, finished = make_loop_of_sent(service, LARGE)
     asyncio.run(loop.run())
     assert [plates for _, plates in loop.tracker.updates] == [FOUND]  # type: ignore[attr-defined]
+    assert finished == ["a"]
+
+
+def test_failures_before_the_service_was_away_say_nothing_about_the_picture() -> None:
+    broken, away = ModelError("broken"), Overloaded("full")
+    answers = [*[broken] * 8, away, *[broken] * 4, away, broken, FOUND]
+    loop, finished = make_loop_of_sent(ScriptedService(*answers))
+    asyncio.run(loop.run())
     assert finished == ["a"]
 
 
@@ -112,6 +135,10 @@ def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
     "error",
     [
         pytest.param(ModelError("broken"), id="networks"),
+        pytest.param(RESET, id="a proxy that closes"),
+        pytest.param(
+            ServerError("socket", response=ErrorResponse(None, "UNAVAILABLE")), id="over gRPC"
+        ),
         pytest.param(PictureError("no picture"), id="no picture"),
         pytest.param(RequestError("size", response=ErrorResponse(413)), id="HTTP"),
         pytest.param(RequestError("size", response=ErrorResponse(None, "UNKNOWN")), id="proxy"),
@@ -123,7 +150,7 @@ def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
 def test_a_picture_that_can_never_be_read_is_put_aside(
     error: PlateError, caplog: pytest.LogCaptureFixture
 ) -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(error))
+    loop, finished = make_loop_of_sent(ScriptedService(error), LARGE)
     asyncio.run(loop.run())
     assert [len(plates) for _, plates in loop.tracker.updates] == [0]  # type: ignore[attr-defined]
     assert finished == ["rejected"]
@@ -156,7 +183,9 @@ def test_a_picture_whose_passes_cannot_be_made_is_put_aside_or_comes_again(
     assert caplog.messages == told * bool(outcome)
 
 
-def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
+def make_loop_of_sent(
+    service: ScriptedService, jpeg: bytes = SMALL
+) -> tuple[CameraLoop, list[str]]:
     """Return a loop of one picture, and the names of those that were forgotten."""
 
     async def finish() -> None:
@@ -166,7 +195,7 @@ def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
         finished.append("rejected")
 
     finished = list[str]()
-    frame = replace(make_frame(number=0), sent=Sent(b"a", finish, reject))
+    frame = replace(make_frame(number=0), jpeg=jpeg, sent=Sent(b"a", finish, reject))
     return make_loop(ScriptedStream([frame]), service)[0], finished
 
 
