@@ -10,8 +10,8 @@ from itertools import chain
 from math import ceil, floor
 
 from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.errors import ModelError, PlateError, RequestError, ServerError
-from orchestrator.host.retry import exponential_s
+from orchestrator.errors import ModelError, PlateError, RequestError
+from orchestrator.host.retry import exponential_s, may_be_too_large
 from orchestrator.plates import Plates
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
@@ -31,8 +31,6 @@ MIN_SUSPICIONS, MIN_SUSPECTED_S = 5, 40.0
 """Failures one after the other, and the time since the first, from which on the frame may be their
 cause. The gateway's health check is younger than that time: if the service is ready, it has read
 another picture meanwhile."""
-MIN_LARGE_BYTES = 1 << 20
-"""A proxy may break the connection at a larger frame, without an answer. Many take 1 MiB."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -128,7 +126,7 @@ class FrameRecognizer:
 
     async def _is_cause(self, frame: Frame, error: PlateError, health: ServiceHealth) -> bool:
         """Tell whether a frame has failed for long, although the service reads other pictures."""
-        if not (_may_reject(error, ModelError) or _breaks_connection(error, frame)):
+        if not (_may_reject(error, ModelError) or may_be_too_large(error, len(frame.jpeg))):
             health.suspicions = 0
             return False
         if not health.suspicions:
@@ -155,13 +153,6 @@ def _may_reject(error: PlateError, kind: type[PlateError]) -> bool:
     """Tell whether an error is of a kind, with a status that a frame may cause."""
     statuses = {error.response.status, error.response.grpc_code}
     return isinstance(error, kind) and statuses <= ABOUT_FRAME
-
-
-def _breaks_connection(error: PlateError, frame: Frame) -> bool:
-    """Tell whether a connection was lost at a large frame."""
-    is_lost = isinstance(error, ServerError) and not isinstance(error.__cause__, TimeoutError)
-    statuses = {error.response.status, error.response.grpc_code}
-    return is_lost and statuses <= {None, "UNAVAILABLE"} and len(frame.jpeg) > MIN_LARGE_BYTES
 
 
 def region_of(camera: Camera, size_wh: tuple[int, int]) -> tuple[float, float, float, float] | None:

@@ -12,6 +12,7 @@ from orchestrator.errors import (
     RequestError,
     ServerError,
 )
+from orchestrator.host.retry import MIN_LARGE_BYTES
 from orchestrator.plates import Plate, Plates
 from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Camera, Zone
@@ -20,7 +21,7 @@ from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.zones import is_watched
 from plate_cameras.watching import camera_loop
 from plate_cameras.watching.camera_loop import CameraLoop
-from plate_cameras.watching.frame_recognizer import MIN_LARGE_BYTES, FrameRecognizer, region_of
+from plate_cameras.watching.frame_recognizer import FrameRecognizer, region_of
 from tests.plate_cameras.samples import make_frame
 from tests.plate_cameras.watching.fakes import (
     RecordingTracker,
