@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
+import psycopg
+import psycopg.errors as pg
 import pytest
 import sqlalchemy as sa
 
@@ -117,6 +119,24 @@ def test_a_store_opens_while_its_database_is_away(server: PostgresqlServer, tmp_
 
     assert find_ids(store, PassQuery()) == ["a"]
     store.close()
+
+
+@pytest.mark.parametrize("step", ["do_execute", "do_commit"])
+@pytest.mark.parametrize("error", [pg.DiskFull, pg.ReadOnlySqlTransaction])
+def test_a_server_without_room_is_told_and_loses_no_pass(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch, error: type[psycopg.Error], step: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error("as the server says")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.writer.database.engine.dialect, step, fail)
+        store.write([make_event("a")], [WEBHOOK])
+        with pytest.raises(StoreUnavailable, match="cannot be used now: as the server says"):
+            store.search(PassQuery(), REQUESTER)
+    assert store.writer.spool.counts.spooled == 1
+    drain(store)
+    assert find_ids(store, PassQuery()) == ["a"]
 
 
 @pytest.mark.server
