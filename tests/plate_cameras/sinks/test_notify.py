@@ -277,11 +277,14 @@ class Answer(requests.Response):
 @pytest.mark.parametrize("url", [*WITH_PICTURES.values()], ids=[*WITH_PICTURES])
 def test_pictures_are_sent_from_memory(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     _require_library()
-    mimetypes.init()
-    sent, opened = list[object](), list[object]()
+    from plate_cameras.sinks.short_answers import ShortAnswers
 
-    def send_nothing(*arguments: object, **_: object) -> Answer:
+    mimetypes.init()
+    sent, opened, adapters = list[object](), list[object](), set[type]()
+
+    def send_nothing(session: requests.Session, *arguments: object, **_: object) -> Answer:
         sent.append(arguments)
+        adapters.update(type(adapter) for adapter in session.adapters.values())
         return Answer()
 
     monkeypatch.setattr(requests.Session, "request", send_nothing)
@@ -291,7 +294,9 @@ def test_pictures_are_sent_from_memory(monkeypatch: pytest.MonkeyPatch, url: str
     monkeypatch.setattr(builtins, "open", lambda *arguments, **_: opened.append(arguments))
     with suppress(DeliveryError):  # some want an answer of their own
         send(receiver, make_hit())
-    assert (bool(sent), opened) == (True, [])
+    assert (bool(sent), opened, adapters <= {ShortAnswers}) == (True, [], True)
+    requests.get("http://localhost:1/")  # somebody else's, without our limits
+    assert requests.adapters.HTTPAdapter in adapters
 
 
 def test_every_service_that_takes_pictures_was_tried() -> None:
