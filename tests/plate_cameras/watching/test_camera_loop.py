@@ -1,5 +1,8 @@
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
+from unittest.mock import Mock
 
 import pytest
 
@@ -169,14 +172,24 @@ def test_a_picture_that_can_never_be_read_is_put_aside(
         pytest.param(MemoryError(), "", id="no memory"),
     ],
 )
-def test_a_picture_whose_passes_cannot_be_made_is_put_aside_or_comes_again(
-    error: Exception, outcome: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [
+        pytest.param(attrgetter("recognizer"), "recognize", id="recognize"),
+        pytest.param(attrgetter("tracker"), "update", id="track"),
+        pytest.param(lambda loop: loop, "receive", id="hand on"),
+    ],
+)
+def test_a_picture_at_which_we_fail_is_put_aside_or_comes_again(
+    error: Exception,
+    outcome: str,
+    owner: Callable[[CameraLoop], object],
+    step: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def receive(_: PassEvent) -> None:
-        raise error
-
     loop, finished = make_loop_of_sent(ScriptedService(FOUND))
-    loop.receive = receive
+    monkeypatch.setattr(owner(loop), step, Mock(side_effect=error))
     with pytest.raises(type(error)):
         asyncio.run(loop.run())
     assert (finished, loop.health.rejected_frames) == ([outcome] * bool(outcome), bool(outcome))

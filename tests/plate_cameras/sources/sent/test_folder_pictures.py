@@ -16,9 +16,9 @@ from orchestrator.errors import PlateError, ServerError
 from plate_cameras import clocks
 from plate_cameras.configuration import Camera, Schedule
 from plate_cameras.frames import Frame
-from plate_cameras.sources.sent import folder_pictures
+from plate_cameras.sources.sent import folder_pictures, sent_stream
 from plate_cameras.sources.sent.folder_pictures import FolderPictures
-from plate_cameras.sources.sent.sent_stream import SentStream
+from plate_cameras.sources.sent.sent_stream import SentStream, to_jpeg
 from tests.plate_cameras.sources.sent.vendor_messages import claim_size, picture
 
 LATER_S = 100.0
@@ -125,6 +125,19 @@ def test_a_broken_file_is_set_aside(folder: Folder, content: bytes) -> None:
     folder.add("b.jpg", changed_s=1e9 + 60)
     assert len(folder.read()) == 1
     assert (folder.names("broken"), folder.names("read")) == (["a.jpg"], ["b.jpg"])
+
+
+def test_a_picture_at_which_our_decoder_fails_holds_up_no_other(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(content: bytes) -> tuple[bytes, tuple[int, int]]:
+        return to_jpeg(content) if len(content) > 100 else 1 // 0  # type: ignore[return-value]
+
+    monkeypatch.setattr(sent_stream, "to_jpeg", fail)
+    folder.add("a.jpg", b"odd")
+    folder.add("b.jpg", changed_s=1e9 + 60)
+    assert len(folder.read()) == 1
+    assert (folder.names("broken"), folder.stream.status.rejected) == (["a.jpg"], 1)
 
 
 def test_pictures_from_hours_in_which_nobody_watches_are_not_read(folder: Folder) -> None:
