@@ -6,18 +6,17 @@ import asyncio
 import itertools
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import PictureError, ServerError
 from orchestrator.plates import Plate, Plates
-from plate_cameras.configuration import Camera, Store
+from plate_cameras.configuration import Camera
 from plate_cameras.message_forms import MessageForm
 from plate_cameras.passes import PassEvent
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing import pushed_pictures
@@ -263,15 +262,6 @@ def test_pictures_never_fill_the_disk_of_what_is_kept(
     assert f"wanted {10**18} bytes free on the disk of the database" in answer["detail"]
     monkeypatch.undo()
     assert send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))[1] == {"result": "accepted"}
-
-
-def test_what_waits_is_deleted_after_a_day(tmp_path: Path) -> None:
-    with closing(open_store(Store(), tmp_path, clock=lambda: 1e9)) as store:
-        store.pushed.put(PushedPicture("axis", b"digest", SHOWN, "A123BC77", 0.9, 1e9, "wall"))
-        store.delete_expired(1e9 + 86_399)
-        assert len(store.pushed.waiting("axis")) == 1
-        store.delete_expired(1e9 + 86_401)
-        assert store.pushed.waiting("axis") == []
 
 
 def test_what_waits_is_deleted_with_its_plate(room: Room) -> None:
