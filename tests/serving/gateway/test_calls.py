@@ -126,6 +126,12 @@ def test_every_path_of_triton_but_ours_is_unknown(gateway: Running) -> None:
     assert len(gateway.triton.requests) == before
 
 
+@pytest.mark.parametrize("path", ["/docs/", "//evil.example/..", "/v1/recognize/"])
+def test_no_redirect_is_made(gateway: Running, path: str) -> None:
+    status, headers, _ = gateway.ask("GET", path)
+    assert (status, headers.get("location")) == (404, None)
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

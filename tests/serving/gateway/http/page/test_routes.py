@@ -32,7 +32,8 @@ def test_the_page_is_public_and_guarded(keyed: GatewayOptions, path: str) -> Non
     assert keyed.audit.read_text() == ""  # no call
 
 
-def test_calls_still_want_a_key(keyed: GatewayOptions) -> None:
+def test_calls_still_want_a_key_and_the_page_takes_nothing(keyed: GatewayOptions) -> None:
+    assert client_of(keyed).post("/", headers=KEY).status_code == 405
     reply = client_of(keyed).post("/v1/recognize")
     assert reply.status_code == 401
     assert '"reason":"key"' in keyed.audit.read_text().replace(" ", "")
@@ -45,17 +46,10 @@ def test_other_files_are_not_served(keyed: GatewayOptions, path: str) -> None:
     assert client_of(keyed).get(path, headers=KEY).status_code == 404
 
 
-def test_the_page_takes_nothing(keyed: GatewayOptions) -> None:
-    assert client_of(keyed).post("/", headers=KEY).status_code == 405
-
-
 @pytest.mark.parametrize(
     ("accepted", "path", "language"),
-    [
-        pytest.param("ru-RU,ru;q=0.9", "/", "ru", id="accepted"),
-        pytest.param("ru", "/?lang=en", "en", id="asked"),
-        pytest.param("de", "/?lang=%3Cb%3E", "en", id="unknown"),
-    ],
+    [("ru-RU,ru;q=0.9", "/", "ru"), ("ru", "/?lang=en", "en"), ("de", "/?lang=%3Cb%3E", "en")],
+    ids=["accepted", "asked", "unknown"],
 )
 def test_a_language_is_chosen_and_told(
     keyed: GatewayOptions, accepted: str, path: str, language: str
@@ -66,14 +60,13 @@ def test_a_language_is_chosen_and_told(
     assert "accept-language" in reply.headers["vary"]
 
 
-def test_files_have_their_types_and_stay_small(keyed: GatewayOptions) -> None:
+def test_every_file_of_the_page_is_served_with_its_type_and_stays_small(
+    keyed: GatewayOptions,
+) -> None:
     replies = {name: client_of(keyed).get(f"/page/{name}") for name in FILES}
     kinds = {name: reply.headers["content-type"] for name, reply in replies.items()}
     assert {name: kind.partition(";")[0] for name, kind in kinds.items()} == FILES
     assert sum(len(reply.content) for reply in replies.values()) < 230_000
-
-
-def test_every_file_of_the_page_is_served() -> None:
     folder = PROJECT / "orchestrator" / "serving" / "gateway" / "http" / "page"
-    kinds = {".css", ".js", ".jpg", ".svg"}
-    assert {*FILES} == {file.name for file in folder.iterdir() if file.suffix in kinds}
+    suffixes = {".css", ".js", ".jpg", ".svg"}
+    assert {*FILES} == {file.name for file in folder.iterdir() if file.suffix in suffixes}
