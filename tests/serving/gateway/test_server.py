@@ -20,7 +20,6 @@ from orchestrator.errors import ServerError
 from orchestrator.serving.gateway.launcher import Gateway, start
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits, to_json
 from orchestrator.serving.gateway.server import HttpServer, serve
-from orchestrator.serving.gateway.upstream.health import Canary
 from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
 from tests.serving.gateway.conftest import GREY, Running, Start, answer_of
@@ -124,23 +123,13 @@ def test_a_process_whose_task_dies_is_told_of_and_another_started(tmp_path: Path
     assert {"Traceback (most recent call last):", "ValueError: not a number"} <= {*caplog.messages}
 
 
-@pytest.mark.parametrize(
-    ("owner", "task"),
-    [
-        pytest.param(Canary, "watch", id="canary"),
-        pytest.param(HttpServer, "serve", id="HTTP server"),
-    ],
-)
-def test_a_task_that_dies_in_the_background_ends_the_process(
-    tmp_path: Path, monkeypatch, owner: type, task: str
-) -> None:
+def test_a_server_that_dies_in_the_background_ends_the_process(tmp_path: Path, monkeypatch) -> None:
     async def die(*_: object) -> None:
         raise ValueError("not a number")
 
-    monkeypatch.setattr(owner, task, die)
-    options = options_at(tmp_path)
+    monkeypatch.setattr(HttpServer, "serve", die)
     with pytest.raises(ServerError, match=r"^a task in the background failed: ValueError\('not a"):
-        run(serve(options))
+        run(serve(options_at(tmp_path)))
 
 
 SOON_S = 12
