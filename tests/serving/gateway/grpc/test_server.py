@@ -116,6 +116,11 @@ async def test_each_error_has_its_code_and_says_when_to_try_again(
     assert code == "INTERNAL" or not is_logged
 
 
+async def test_a_stream_of_calls_is_not_implemented() -> None:
+    async with serving(FakeService()) as stub:
+        assert (await stub.ModelStreamInfer(iter([request()])).code()).name == "UNIMPLEMENTED"
+
+
 @pytest.mark.parametrize(
     ("method", "message", "code"),
     [
@@ -133,7 +138,6 @@ async def test_bytes_that_are_no_message_are_admitted_like_a_call_and_refused(
     async with serving(service) as stub:
         call = stub.channel.unary_unary(f"/inference.GRPCInferenceService/{method}")(message)
         assert (await call.code()).name == code
-        assert (await stub.ModelStreamInfer(iter([request()])).code()).name == "UNIMPLEMENTED"
     assert (len(service.admissions), service.calls) == (1, [])
 
 
