@@ -11,7 +11,15 @@ from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL
 from orchestrator.serving.gateway.policy.fair_queue import FairOrder
 from orchestrator.serving.gateway.policy.slots import Slot, Slots
 from orchestrator.serving.protocol.inference import Cost
-from tests.serving.gateway.stories import NOTHING, Story, admission, client, enter, upload
+from tests.serving.gateway.stories import (
+    NOTHING,
+    Story,
+    admission,
+    client,
+    enter,
+    enter_often,
+    upload,
+)
 from tests.virtual_time import Clock
 
 HALF = Cost(MIB // 2)
@@ -58,6 +66,16 @@ async def test_a_picture_counts_as_the_calls_that_it_costs() -> None:
         await turn(1.0)
     clock.now += 0.1
     await turn(1.0)
+
+
+async def test_each_picture_of_a_form_counts_as_a_call() -> None:
+    admitting = admission()
+    with enter(admitting, client(rate=4.0), 0) as slot:
+        for _ in range(4):
+            async with admitting.queue(slot):
+                pass
+    with pytest.raises(QuotaExceeded, match="calls a second"):
+        enter_often(admitting, client(rate=4.0), 1)
 
 
 @pytest.mark.parametrize(
