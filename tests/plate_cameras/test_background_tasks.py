@@ -149,7 +149,6 @@ async def test_a_task_that_loses_its_cancellation_is_not_started_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     starts = []
-
     async with running() as tasks:
         is_there = asyncio.Event()
 

@@ -82,14 +82,12 @@ def test_an_unreadable_plate_opens_nothing() -> None:
 )
 def test_an_entry_must_fit(entry: ListEntry, fuzzy: bool, edits: int | None) -> None:
     hit = find_hit(make_gate(fuzzy=fuzzy), [make_list(entry)], TEXT, NOW_S)
-
     assert (hit.edits if hit else None) == edits
 
 
 def test_the_nearest_entry_of_all_lists_counts() -> None:
     lists = [make_list(ListEntry("A128BC70", edits=2)), make_list(ListEntry("A128BC77", edits=1))]
     hits = [find_hit(make_gate(fuzzy=True), one, TEXT, NOW_S) for one in (lists, lists[::-1])]
-
     assert [hit and hit.entry.text for hit in hits] == ["A128BC77", "A128BC77"]
 
 
@@ -147,7 +145,6 @@ def test_a_gate_decides_by_all_conditions(
     gate: dict[str, Any], now: dict[str, Any], code: str
 ) -> None:
     decision = decide(make_gate(**gate), make_present(), look_around(**now))
-
     assert decision.code == code
     assert decision.opens == (code == "")
 
@@ -155,7 +152,6 @@ def test_a_gate_decides_by_all_conditions(
 def test_a_decision_has_the_entry_and_the_sentence() -> None:
     now = look_around(hold_offs=remember_opening(3.2))
     decision = decide(make_gate(hold_off_s=60), make_present(), now)
-
     assert decision.sentence == "opened for this plate 3 s ago; hold_off_s is 60"
     assert decision.hit is not None
     assert decision.hit.entry.text == TEXT
@@ -177,7 +173,6 @@ def test_the_delay_counts_from_the_first_frame_that_shows_the_text() -> None:
     passed = make_passed(looks=3, last_moment_s=77.0)
     other = replace(passed.observations[0], plate=Plate((0, 0, 9, 9), 0.9, "", 0.0))
     passed = replace(passed, observations=(other, *passed.observations[1:]))
-
     assert first_readable_s(passed) == 76.0  # the last frame was one second later
     assert first_readable_s(replace(passed, text="M456OP199")) == 77.0
     assert first_readable_s(replace(passed, last_seen_s=0.0)) == 77.0

@@ -70,7 +70,6 @@ def test_names_are_escaped_and_secrets_come_from_the_environment(
     requests: Requests = []
     login = {"header.X-Api-Key": "env:KEY", "user": "plates", "password": "env:KEY"}
     serve_and_switch(requests, body=body, content_type=kind, **login)
-
     ((method, headers, received),) = requests
     assert (method, headers["Content-Type"], received) == ("POST", kind, sent)
     assert headers["X-Api-Key"] == "secret"
@@ -145,14 +144,12 @@ def test_a_connection_that_ends_early_is_not_tried_again(answer: bytes) -> None:
 
 def test_a_long_body_is_not_read() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"
-
     with rough_server(head + b"x" * 10_000) as (url, _):
         switch_on(url)
 
 
 def test_a_relay_that_does_not_answer_may_have_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_relay, "TIMEOUT_S", 0.2)
-
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
         assert may_have_opened(lambda: switch_on(url), "the relay does not answer")
@@ -164,7 +161,6 @@ def test_a_name_that_is_not_resolved_in_time_is_a_failure(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(http_relay, "CONNECT_S", 0.1)
     monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", hang)
-
     with pytest.raises(NotSwitchedError, match="cannot reach the relay"):
         switch_on("http://relay.example/")
 

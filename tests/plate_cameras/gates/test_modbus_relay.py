@@ -147,7 +147,6 @@ def test_a_missing_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, kind: str, url: str, module: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-
     with pytest.raises(
         ExtraError, match=rf"gate north: type {kind} needs a package that `make cameras` installs"
     ):

@@ -100,7 +100,6 @@ def test_an_output_is_switched_as_its_device_has_it(
 )
 def test_what_the_device_does_not_accept_is_told(options: dict[str, str], message: str) -> None:
     device = OnvifDevice()
-
     with pytest.raises(RelayError, match=message):
         run(device, open_once, **options)
     assert device.states == []
@@ -126,7 +125,6 @@ HOSTILE = [
 @pytest.mark.parametrize("answer", HOSTILE)
 def test_without_a_clear_answer_the_output_may_be_on(answer: tuple[int, bytes] | None) -> None:
     device = OnvifDevice(hostile={"SetRelayOutputState": answer})
-
     with pytest.raises(RelayError) as caught:
         run(device, open_once)
     assert not isinstance(caught.value, NotSwitchedError)
@@ -211,7 +209,6 @@ def test_the_text_of_a_device_is_told_in_one_line() -> None:
         b"broken", b"broken\n2026-01-01 gate north: opened\r\n&#x9b;31m&#x202e; end"
     )
     device = OnvifDevice(hostile={"SetRelayOutputState": (500, text)})
-
     with pytest.raises(RelayError, match="broken 2026-01-01 gate north: opened") as caught:
         run(device, open_once)
     assert str(caught.value).isprintable()

@@ -30,7 +30,6 @@ def test_a_vehicle_gets_in_once_it_is_put_on_the_list(world: GateWorld, waits_s:
     assert world.told == []
     world.put_entry(ListEntry(TEXT))
     world.wait(2.1)
-
     assert outcomes(world) == [("opened", "")]
     assert world.told[0].delay_s is not None
     assert world.told[0].delay_s < 1
@@ -45,7 +44,6 @@ def test_a_schedule_that_begins_lets_a_vehicle_in_and_the_refusal_is_recorded_on
     world.wait(590)
     assert outcomes(world) == [("refused", "outside the gate's schedule")]
     world.wait(12)
-
     assert outcomes(world)[1:] == [("opened", "")]
 
 
@@ -57,7 +55,6 @@ def test_lists_that_become_fresh_let_a_vehicle_in(world: GateWorld) -> None:
     assert outcomes(world) == [("refused", "the lists could not be read for 15 s")]
     world.store.is_away = False
     world.wait(2.1)
-
     assert outcomes(world)[1:] == [("opened", "")]
 
 
@@ -97,7 +94,6 @@ def test_what_holds_when_the_turn_of_a_vehicle_comes_decides(
     occupy(world)
     change(world, world.appear(TEXT))
     world.wait(60)
-
     first, second = outcomes(world)
     assert first == ("opened", "")
     assert outcome in ": ".join(second)
@@ -112,7 +108,6 @@ def test_a_camera_that_is_blind_for_long_opens_nothing_until_it_sees(world: Gate
     assert outcomes(world) == [("refused", "the last frame is too old")]
     world.is_blind = False
     world.wait(2)
-
     assert outcomes(world)[1:] == [("opened", "")]
 
 
@@ -124,7 +119,6 @@ def test_a_clock_that_is_set_changes_no_hold_off(world: GateWorld, step_s: float
     world.wait(16)
     assert [outcome for outcome, _ in outcomes(world)] == ["opened", "refused"]
     world.wait(6)
-
     assert world.requests[1].pass_id == second
     assert world.requests[1].at_s - world.requests[0].at_s == pytest.approx(20, abs=1.1)
 
@@ -139,7 +133,6 @@ def test_a_request_that_may_have_been_done_counts_as_an_opening(
     world.mood = "well"
     world.appear(OTHER)
     world.wait(5)
-
     assert [outcome for outcome, _ in outcomes(world)] == ["unknown", "refused"]
     assert [request.pass_id for request in world.requests] == [first]
 
@@ -153,7 +146,6 @@ def test_vehicles_wait_in_the_order_of_their_arrival_also_over_an_edit(world: Ga
     second, third = world.appear(TEXT), world.appear("A128BC77")
     world.reload(open_s=5.0)
     world.wait(20)
-
     assert [request.pass_id for request in world.requests[1:]] == [second, third]
 
 
@@ -164,7 +156,6 @@ def test_texts_must_agree_anew_where_the_camera_wants_a_higher_score(world: Gate
     world.reload_cameras(agreement_threshold=0.96)
     world.store.is_away = False
     world.wait(5)
-
     assert [one for one, _ in outcomes(world)] == ["refused"]
 
 
@@ -177,6 +168,5 @@ def test_one_vehicle_that_cannot_be_looked_at_does_not_keep_others_out(
     world.appear("A128BC77")
     world.put_entry(ListEntry("A128BC77"))
     world.wait(10)
-
     assert [one.text for one in world.told if one.outcome == "opened"] == ["A128BC77"]
     assert "task gates has failed" in caplog.text

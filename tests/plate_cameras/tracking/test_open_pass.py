@@ -102,9 +102,7 @@ def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
     open_pass = OpenPass.start("1", look_at(shots[0], plate((300, 200), score=0.7)), camera)
     for shot, x in zip(shots[1:], (600, 900), strict=True):
         open_pass.add(look_at(shot, plate((x, 200), score=0.95)), camera, MAX_STEP_S)
-
     seen = describe(open_pass, camera)
-
     assert (seen.id, seen.camera, seen.progress, seen.clock) == ("1", "gate", "agreed", "wall")
     assert (seen.first_seen_s, seen.last_seen_s, seen.last_moment_s) == (1000, 1001, 71)
     assert [each.time_s for each in seen.observations] == [1000, 1000.5, 1001]
@@ -133,9 +131,7 @@ def test_either_track_absorbs_the_other(order: int) -> None:
     last = max(kept, other, key=lambda one: one.last_seen_s)
     missed = last.missed_s, last.missed_frames
     motion, shape = last.motion, last.last_look
-
     kept.absorb(other)
-
     assert (kept.agreeing, len(kept.fused.weights)) == (6, 6)
     assert (kept.looks, kept.first_seen_s, kept.last_seen_s) == (6, 0, 3)
     assert [observation.time_s for observation in kept.observations] == [0, 0.5, 1, 2, 2.5, 3]

@@ -102,12 +102,10 @@ def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: Pass
     site = Site(store)
     configuration = Configuration((GATE,))
     assert site.reporter.drawn(configuration) == configuration
-
     store.live.draw("gate", DRAWN, Requester("anna", "-"))
     site.run_until(lambda: site.redrawn == 1)
     (camera,) = site.reporter.drawn(configuration).cameras
     assert Areas.of(camera) == DRAWN
-
     store.live.erase("gate", Requester("anna", "-"))
     site.run_until(lambda: site.redrawn == 2)
     assert site.reporter.drawn(configuration) == configuration
@@ -123,7 +121,6 @@ def test_a_database_that_is_away_stops_nothing(
     _run(site.reporter.load())
     site.run_until(lambda: site.loop.counts.frames > 100)
     assert caplog.text.count("the control room gets no states") == 1
-
     file.rmdir()
     open_store(Store(url=f"sqlite:///{file}"), tmp_path).close()  # makes the tables
     site.run_until(lambda: "gate" in store.live.states())

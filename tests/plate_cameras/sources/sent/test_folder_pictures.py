@@ -142,7 +142,6 @@ def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (top / "linked").symlink_to(outside, target_is_directory=True)
     (top / "read").symlink_to(outside, target_is_directory=True)
     os.mkfifo(top / "pipe.jpg")
-
     assert len(folder.read()) == 1  # it cannot be moved, and is not read again
     assert [file.name for file in outside.iterdir()] == ["secret.jpg"]
     assert (top / "a.jpg").exists()
