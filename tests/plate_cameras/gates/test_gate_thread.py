@@ -27,8 +27,8 @@ from tests.plate_cameras.gates.known_vehicles import (
     ScriptedRelay,
     make_gate,
     make_pass_event,
-    reached,
 )
+from tests.plate_cameras.streams import wait
 
 CAMERAS = (Camera("gate", "rtsp://gate"),)
 Openings = list[GateOpening]
@@ -74,7 +74,7 @@ async def test_a_gate_opens_beside_the_caller_and_is_recorded(
 ) -> None:
     async with running(store, make_gate()) as (gates, told):
         gates.offer(fresh_event())
-        await reached(lambda: told, "an opening")
+        await wait(lambda: told, "an opening")
     assert [opening.outcome for opening in store.openings.page(EVERYTHING).openings] == ["opened"]
     assert relay.is_closed
 
@@ -91,7 +91,7 @@ async def test_a_relay_that_blocks_does_not_block_the_caller(
     monkeypatch.setattr(relay, "switch_on", block)
     async with running(store, make_gate()) as (gates, _):
         gates.offer(fresh_event())
-        await reached(entered.is_set, "the relay's call")
+        await wait(entered.is_set, "the relay's call")
         gates.offer(fresh_event())
         leave.set()
 
@@ -112,7 +112,7 @@ async def test_a_vehicle_that_stands_there_before_the_first_gate_gets_in(store: 
         gates.offer(fresh_event(age_s=30))
         await follow(gates, make_gate())
         gates.notice(Sighting("gate", ("pass-1",), steady_s()))
-        await reached(lambda: told and told[-1].outcome == "opened", "an opening")
+        await wait(lambda: told and told[-1].outcome == "opened", "an opening")
     assert {one.pass_id for one in told} == {"pass-1"}
 
 
@@ -123,7 +123,7 @@ async def test_an_event_that_cannot_be_used_is_seen_and_the_next_is_used(
     async with running(store, make_gate(zones=("entry",))) as (gates, told):
         gates.offer(fresh_event(id="strange", zones=None))
         gates.offer(fresh_event())
-        await reached(lambda: told, "an opening")
+        await wait(lambda: told, "an opening")
         status = gates.task_statuses[0]
         gates.offer(fresh_event("closed", id="strange"))
     assert status.failures == 1
@@ -152,6 +152,6 @@ async def test_the_end_of_the_thread_is_told(
         with pytest.raises(FatalTaskError, match="the gates have stopped: SystemExit"):
             await asyncio.wait_for(waiting, 30)
         gates.offer(fresh_event())  # nobody is there
-        await reached(lambda: not gates.task_statuses[0].is_running, "the end of the thread")
+        await wait(lambda: not gates.task_statuses[0].is_running, "the end of the thread")
     assert given_up.cancelled()
     assert "the gates have stopped" in caplog.text

@@ -19,7 +19,8 @@ from plate_cameras.frames import Frame
 from plate_cameras.sources.sent import folder_pictures
 from plate_cameras.sources.sent.folder_pictures import FolderPictures
 from plate_cameras.sources.sent.sent_stream import SentStream
-from tests.plate_cameras.sources.sent.vendor_messages import claim_size, picture
+from tests.plate_cameras.clips import claim_size
+from tests.plate_cameras.sources.sent.vendor_messages import picture
 
 LATER_S = 100.0
 
@@ -114,7 +115,7 @@ def test_a_file_that_still_grows_waits(folder: Folder, thumbnail: bytes) -> None
         pytest.param(picture()[:3000], id="cut off for a minute"),
         pytest.param(b"GIF89a", id="another format"),
         pytest.param(picture() + b"\0" * 20_000_000, id="too large"),
-        pytest.param(claim_size(picture(), 30_000), id="header of a gigapixel"),
+        pytest.param(claim_size(picture(), 30_000, 30_000), id="header of a gigapixel"),
         pytest.param(picture(size_wh=(70_000, 1), ending=".png"), id="too wide for a JPEG"),
     ],
 )
