@@ -61,7 +61,7 @@ def serve_and_switch(requests: Requests, status: int = 200, **options: str) -> N
     ("kind", "body", "sent"),
     [
         ("application/json", '{"at": "$camera"}', r'{"at": "the \"yard\""}'),
-        ("application/x-www-form-urlencoded", "b=$camera&on=$text", "b=the%20%22yard%22&on=A123BC77"),
+        ("application/x-www-form-urlencoded", "b=$camera&c=$text", "b=the%20%22yard%22&c=A123BC77"),
     ],
 )  # fmt: skip
 def test_names_are_escaped_and_secrets_come_from_the_environment(
