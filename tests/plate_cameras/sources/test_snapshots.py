@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import islice, pairwise
+from itertools import islice
 from typing import ClassVar
 
 import cv2
@@ -137,7 +137,7 @@ async def test_a_picture_is_requested_at_the_rate_of_looks(still: Still) -> None
         stream = decoders.open(Camera("gate", still.url(), looks_per_s=5))
         frames, status = await take(stream, 8), stream.status
     assert [frame.number for frame in frames] == sorted({frame.number for frame in frames})
-    assert all(later - earlier > 0.1 for earlier, later in pairwise(still.requests[3:]))
+    assert len(still.requests) <= 5 * (still.requests[-1] - still.requests[0]) + 3
     assert {(frame.clock, frame.size_wh) for frame in frames} == {("wall", (320, 180))}
     assert still.most == 1
     assert (status.state, status.reconnects) == ("playing", 0)
