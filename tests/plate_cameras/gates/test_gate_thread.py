@@ -62,6 +62,7 @@ async def running(store: PassStore, *followed: Gate) -> AsyncIterator[tuple[Gate
     await follow(gates, *followed)
     yield gates, told
     await gates.stop()
+    await gates.stop()  # with nothing to stop
 
 
 def fresh_event(kind: str = "agreed", age_s: float = 0.0, **changes: Any) -> PassEvent:

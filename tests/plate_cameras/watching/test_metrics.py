@@ -51,11 +51,19 @@ def read_samples(page: str) -> dict[tuple[str, str], float]:
     return {(sample.name, "".join(sample.labels.values())): sample.value for sample in samples}
 
 
+def collect(state: Snapshot) -> dict[tuple[str, str], float]:
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(lambda: state))
+    return read_samples(generate_latest(registry).decode())
+
+
 @pytest.fixture(scope="module")
 def samples() -> dict[tuple[str, str], float]:
-    registry = CollectorRegistry()
-    registry.register(SnapshotCollector(lambda: STATE))
-    return read_samples(generate_latest(registry).decode())
+    return collect(STATE)
+
+
+def test_without_a_store_there_are_no_series_of_it() -> None:
+    assert ("plates_database_up", "") not in collect(Snapshot(()))
 
 
 @pytest.mark.parametrize(

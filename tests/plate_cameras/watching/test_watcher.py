@@ -106,19 +106,27 @@ async def test_other_settings_leave_the_stream_alone_and_a_removed_camera_is_clo
     await site.watcher.stop()
 
 
-async def test_a_camera_that_fails_is_followed_again_with_a_new_stream(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("bad", "kinds", "error"),
+    [
+        pytest.param(make_stream(number=13), ["closed"], "KeyError", id="it fails"),
+        pytest.param(
+            make_stream(ends=True), ["agreed", "closed"], "the stream has ended", id="it ends"
+        ),
+    ],
+)
+async def test_a_camera_whose_stream_fails_or_ends_is_followed_again_with_a_new_one(
+    bad: ScriptedStream, kinds: list[str], error: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad, good = make_stream(number=13), make_stream(number=14)
+    good = make_stream(number=14)
     site = Site(bad, good)
     await site.follow_until(lambda: len(site.opened) == 2 and not good.frames)
-    assert [(status.name, status.failures) for status in site.tasks.statuses] == [
-        ("camera gate", 1)
-    ]
+    (status,) = site.tasks.statuses
+    assert (status.name, status.failures) == ("camera gate", 1)
     await site.watcher.stop()
-    assert site.kinds("gate")[:1] == ["closed"]
+    assert site.kinds("gate")[: len(kinds)] == kinds
     assert (bad.is_closed, good.is_closed) == (True, True)
-    assert "KeyError" in caplog.text
+    assert error in status.last_error + caplog.text
 
 
 @pytest.mark.parametrize(
