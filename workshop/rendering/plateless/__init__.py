@@ -1,1 +1,0 @@
-"""Pictures without plates, full of things that look like plates."""
