@@ -1,1 +1,0 @@
-"""Passes of clips, compared with their truth."""
