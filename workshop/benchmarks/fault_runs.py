@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from orchestrator.errors import PlateError, SettingsError
-from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
+from workshop.reporting.files import explain_write_errors, prepare_folder, write_part, write_report
 from workshop.reporting.machine import Machine, describe_machine
-from workshop.reporting.pages import write_part
 from workshop.reporting.tables import NOTHING, Cell, format_markdown
 
 

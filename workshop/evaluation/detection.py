@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.detection.boxes import iou
-from workshop.evaluation.yolo_labels import Box
+from workshop.evaluation.datasets import Box
 
 Floats = npt.NDArray[np.float64]
 

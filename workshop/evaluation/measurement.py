@@ -17,10 +17,17 @@ from workshop.evaluation.detection import (
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
 from workshop.evaluation.reading import (
+    SURE,
     LetterCount,
+    brier_score,
     character_error_rate,
     count_confusions,
     count_letters,
+    coverage_at,
+    coverage_curve,
+    equal_mass_reliability,
+    expected_calibration_error,
+    reliability,
 )
 from workshop.evaluation.results import (
     PRECISION,
@@ -34,15 +41,6 @@ from workshop.evaluation.results import (
     ReadingResult,
     Showing,
     Verdicts,
-)
-from workshop.evaluation.scores import (
-    SURE,
-    brier_score,
-    coverage_at,
-    coverage_curve,
-    equal_mass_reliability,
-    expected_calibration_error,
-    reliability,
 )
 from workshop.reporting.tables import ratio
 

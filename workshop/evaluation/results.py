@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.settings import Settings
-from workshop.evaluation.reading import Confusion, LetterCount
-from workshop.evaluation.scores import Coverage, ScoreBin
-from workshop.evaluation.yolo_labels import Box
+from workshop.evaluation.datasets import Box
+from workshop.evaluation.reading import Confusion, Coverage, LetterCount, ScoreBin
 
 PRECISION = 0.99
 """The precision at which coverage is reported."""

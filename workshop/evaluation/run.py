@@ -30,9 +30,9 @@ from workshop.evaluation.datasets import (
 from workshop.evaluation.detection import Detected
 from workshop.evaluation.measurement import measure_detection, measure_reading
 from workshop.evaluation.outcomes import Outcome, detect_all, judge_scenes
+from workshop.evaluation.pairing import write_changes, write_paired_test
 from workshop.evaluation.recognizers import Recognizer, RecognizerOptions, open_recognizer
 from workshop.evaluation.report_files.detection_files import write_detection
-from workshop.evaluation.report_files.pairing_files import write_changes, write_paired_test
 from workshop.evaluation.report_files.reading_files import write_reading
 from workshop.evaluation.results import DataSets, Report
 from workshop.evaluation.summary import summarize, write_comparison

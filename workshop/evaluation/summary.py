@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from workshop.evaluation.conditions.condition_tables import (
+from workshop.evaluation.conditions.condition_measurement import (
     compare_conditions,
     compare_curves,
     summarize_conditions,

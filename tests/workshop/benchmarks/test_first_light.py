@@ -15,8 +15,12 @@ from workshop.benchmarks.first_light import __main__ as first_light
 from workshop.benchmarks.first_light import decoding_step, server_steps
 from workshop.benchmarks.first_light.__main__ import write_page
 from workshop.benchmarks.first_light.decoding_step import draw_files
-from workshop.benchmarks.first_light.faults_step import report
-from workshop.benchmarks.first_light.server_steps import NVIDIA_SMI, OPTIONS, watch_gpu_memory
+from workshop.benchmarks.first_light.server_steps import (
+    NVIDIA_SMI,
+    OPTIONS,
+    report,
+    watch_gpu_memory,
+)
 from workshop.benchmarks.first_light.steps import REHEARSAL, WAYS, WHOLE, StepResult
 from workshop.benchmarks.service import wait
 

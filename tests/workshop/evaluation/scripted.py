@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.scripted_networks import IDENTITY, logits_of, rows
-from workshop.evaluation.yolo_labels import write_labels
+from workshop.evaluation.datasets import write_labels
 
 READS = "A123BC77"
 """The text that the scripted networks read, with a score of 0.98."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import cv2
 
-from workshop.evaluation.yolo_labels import write_labels
+from workshop.evaluation.datasets import write_labels
 from workshop.rendering.scenery import scene
 
 SIZE_WH = (960, 720)

@@ -1,7 +1,7 @@
 import pytest
 
 from workshop.evaluation.proportions import bin_of, paired_interval, wilson_interval
-from workshop.evaluation.scores import (
+from workshop.evaluation.reading import (
     Coverage,
     brier_score,
     coverage_at,

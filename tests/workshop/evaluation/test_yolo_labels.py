@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import DataError
-from workshop.evaluation.yolo_labels import (
+from workshop.evaluation.datasets import (
     label_file,
     label_folder,
     read_labels,

@@ -77,7 +77,7 @@ def bench(
 def _measure(planned: plan.Plan) -> tuple[bool, str]:
     """Measure, and write the report; tell whether anything failed, and return its text."""
     check_packages("torch", "matplotlib", "psutil")
-    from workshop.benchmarks.bench.run import run
+    from workshop.benchmarks.bench.report import run
 
     report, text = run(planned)
     return report.has_failed, text

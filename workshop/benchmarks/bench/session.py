@@ -23,17 +23,15 @@ from orchestrator.pipeline import recognize
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.triton.stages import UNPACKING, Stopwatch
 from workshop.benchmarks.bench.metrics import Counters, add_up, read_stopwatch, scrape, subtract
-from workshop.benchmarks.bench.pipelines import (
-    Parameters,
-    Pipeline,
-    choose_variables,
-    open_pipeline,
-)
 from workshop.benchmarks.bench.plan import IN_PROCESS, Key, Plan, list_keys
 from workshop.benchmarks.bench.server import (
     MeasuredServer,
+    Parameters,
+    Pipeline,
     ServerFacts,
     choose_options,
+    choose_variables,
+    open_pipeline,
     open_server,
 )
 from workshop.benchmarks.bench.transports import REGION, connect

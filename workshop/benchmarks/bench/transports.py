@@ -17,9 +17,8 @@ from orchestrator.host.loopback import PAST_PROXY
 from orchestrator.serving.supervisor.options import ADMIN_METADATA
 from workshop.benchmarks.bench.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
 from workshop.benchmarks.load.closed_loop import Outcome, Send
-from workshop.benchmarks.load.connections import ANSWERED, Connection
+from workshop.benchmarks.load.connections import ANSWERED, Connection, count_rows
 from workshop.benchmarks.load.requests import Request, file, kserve_grpc, kserve_http, pixels
-from workshop.benchmarks.load.responses import count_rows
 from workshop.benchmarks.pictures import Picture
 
 REGION = f"plates_bench_{os.getpid()}_"

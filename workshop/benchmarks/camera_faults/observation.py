@@ -27,8 +27,9 @@ from workshop.benchmarks.camera_faults.report import (
     CameraRow,
     Ending,
     Moments,
+    Sign,
+    Told,
 )
-from workshop.benchmarks.camera_faults.signs import Sign, Told
 from workshop.benchmarks.camera_faults.watching import Resources
 from workshop.benchmarks.camera_faults.world import USUAL, Setting, World, run_world
 from workshop.benchmarks.faults.settings import CannotBeMadeError

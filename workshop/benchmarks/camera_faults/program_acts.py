@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from workshop.benchmarks.camera_faults.acts import Act
 from workshop.benchmarks.camera_faults.programs import HostileServer, Program, signal_tree
 from workshop.benchmarks.camera_faults.world import World
-from workshop.benchmarks.faults.resource_limits import filled
+from workshop.benchmarks.faults.host_faults import filled
 from workshop.benchmarks.processes import find_tree
 
 Find = Callable[[World], Program]

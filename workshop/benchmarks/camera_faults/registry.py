@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import signal
 
-from workshop.benchmarks.camera_faults.acts import both, nothing
-from workshop.benchmarks.camera_faults.command_acts import (
+from workshop.benchmarks.camera_faults.acts import (
+    DAY_S,
+    HOUR_S,
+    both,
     empty_list,
+    fill,
+    forbid_processes,
     kill_sharing,
     kill_watch,
+    limit_descriptors,
+    make_read_only,
+    nothing,
     remove_file,
     start_another,
+    step_clock,
+    step_to_and_fro,
     stop_watch,
     suspend_watch,
     write_file,
     write_often,
-)
-from workshop.benchmarks.camera_faults.machine_acts import (
-    DAY_S,
-    HOUR_S,
-    fill,
-    forbid_processes,
-    limit_descriptors,
-    make_read_only,
-    step_clock,
-    step_to_and_fro,
 )
 from workshop.benchmarks.camera_faults.observation import CameraFault
 from workshop.benchmarks.camera_faults.program_acts import (
@@ -45,13 +44,14 @@ from workshop.benchmarks.camera_faults.program_acts import (
     suspend_postgresql,
     webhook,
 )
-from workshop.benchmarks.camera_faults.report import UNNOTICED, CameraPromise
-from workshop.benchmarks.camera_faults.signs import (
+from workshop.benchmarks.camera_faults.report import (
     CAMERA_AWAY,
     DATABASE_AWAY,
     NOTHING_TO_TELL,
     RELAY_FAILS,
     SINK_FAILS,
+    UNNOTICED,
+    CameraPromise,
     Sign,
     counts,
     is_zero,

@@ -17,8 +17,12 @@ from plate_cameras.configuration import read_configuration
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.pass_store import PassStore
 from workshop.benchmarks.camera_faults import gstreamer
-from workshop.benchmarks.camera_faults.broker import Subscriber, make_broker
-from workshop.benchmarks.camera_faults.programs import HostileServer, Program
+from workshop.benchmarks.camera_faults.programs import (
+    HostileServer,
+    Program,
+    Subscriber,
+    make_broker,
+)
 from workshop.benchmarks.camera_faults.timetable import Sight, Street
 from workshop.benchmarks.camera_faults.watching import WatchCommand
 from workshop.benchmarks.faults import settings as preloaded

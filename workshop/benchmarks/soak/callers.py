@@ -15,9 +15,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workshop.benchmarks.load.closed_loop import Call, Outcome
-from workshop.benchmarks.load.connections import ANSWERED, DROPPED, Connection, Reply
+from workshop.benchmarks.load.connections import (
+    ANSWERED,
+    DROPPED,
+    UNREADABLE,
+    Connection,
+    Reply,
+    read_texts,
+)
 from workshop.benchmarks.load.requests import Request
-from workshop.benchmarks.load.responses import UNREADABLE, read_texts
 from workshop.benchmarks.soak.samples import Calls
 
 MAX_DESCRIBED = 20

@@ -10,14 +10,12 @@ from typing import Any
 import pandas as pd
 
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS
-from workshop.evaluation.conditions.condition_measurement import ByCondition, pool
-from workshop.evaluation.conditions.condition_tables import CURVES
+from workshop.evaluation.conditions.condition_measurement import CURVES, ByCondition, pool
 from workshop.evaluation.measurement import keep_found, measure_calibration
 from workshop.evaluation.outcomes import Outcome
-from workshop.evaluation.reading import LetterCount
-from workshop.evaluation.report_files.diagrams import FROM_0_TO_1, draw_reliability
+from workshop.evaluation.reading import LetterCount, ScoreBin
+from workshop.evaluation.report_files.drawings import FROM_0_TO_1, draw_reliability
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
-from workshop.evaluation.scores import ScoreBin
 from workshop.reporting.files import write_csv
 from workshop.reporting.plots import ACCENT, FAINT, INK, Bars, Diagram, Line, plot
 

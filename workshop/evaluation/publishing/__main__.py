@@ -21,6 +21,7 @@ from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import LISTED, WEIGHTS, check_listed, sha256
 from workshop.evaluation.datasets import STANDARD
+from workshop.evaluation.pairing import pair_reports
 from workshop.evaluation.publishing.published import (
     AS_LABELLED,
     FIGURES,
@@ -38,7 +39,6 @@ from workshop.evaluation.publishing.published import (
 )
 from workshop.evaluation.publishing.published_pages import PAGES, render
 from workshop.evaluation.recognizers import RecognizerOptions
-from workshop.evaluation.report_files.pairing_files import pair_reports
 from workshop.evaluation.results import Report
 from workshop.evaluation.run import Task, run
 from workshop.reporting.files import prepare_folder, read_report, write_report

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.networks.weights import WEIGHTS
+from workshop.evaluation.reading import Coverage
 from workshop.evaluation.results import (
     ConditionsResult,
     Decoding,
@@ -15,7 +16,6 @@ from workshop.evaluation.results import (
     Report,
     Verdicts,
 )
-from workshop.evaluation.scores import Coverage
 
 FIGURES = WEIGHTS / "figures.json"
 UNLABELLED = Path(__file__).parents[1] / "unlabelled_plates.csv"

@@ -9,7 +9,7 @@ from orchestrator.errors import DataError
 from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
-from workshop.evaluation.conditions.condition_tables import compare_conditions, compare_curves
+from workshop.evaluation.conditions.condition_measurement import compare_conditions, compare_curves
 from workshop.evaluation.pairing import interpret
 from workshop.evaluation.publishing.published import (
     AS_LABELLED,
@@ -27,7 +27,7 @@ from workshop.evaluation.publishing.published import (
 )
 from workshop.evaluation.results import OperatingPoint, Verdicts
 from workshop.evaluation.summary import AT_PRECISION
-from workshop.reporting.pages import rewrite
+from workshop.reporting.files import rewrite
 from workshop.reporting.tables import NOTHING, Cell, format_markdown, format_number, format_percent
 
 PROJECT = WEIGHTS.parent

@@ -9,11 +9,24 @@ from pathlib import Path
 from workshop.evaluation.datasets import BAD, STANDARD
 from workshop.evaluation.measurement import keep_found, of_type, scores_of
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
-from workshop.evaluation.reading import Confusion, LetterCount, align
-from workshop.evaluation.report_files.diagrams import draw_coverage, draw_reliability
-from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw
+from workshop.evaluation.reading import (
+    Confusion,
+    Coverage,
+    LetterCount,
+    ScoreBin,
+    align,
+    coverage_curve,
+)
+from workshop.evaluation.report_files.drawings import (
+    FOUND,
+    LABEL,
+    Outline,
+    Tile,
+    draw,
+    draw_coverage,
+    draw_reliability,
+)
 from workshop.evaluation.results import ReadingResult
-from workshop.evaluation.scores import Coverage, ScoreBin, coverage_curve
 from workshop.reporting.files import write_csv
 from workshop.reporting.plots import plot
 from workshop.reporting.sheets import write_sheets

@@ -1,8 +1,15 @@
 """Ratios within a run, worked out by hand."""
 
 from workshop.benchmarks.bench.plan import Key
-from workshop.benchmarks.bench.pooling import CellFigures, sum_up
-from workshop.benchmarks.bench.ratios import SCALING, SERVED, SPREAD, TAX, find_ratios
+from workshop.benchmarks.bench.pooling import (
+    SCALING,
+    SERVED,
+    SPREAD,
+    TAX,
+    CellFigures,
+    find_ratios,
+    sum_up,
+)
 from workshop.benchmarks.load.rounds import Cpu, Round
 
 

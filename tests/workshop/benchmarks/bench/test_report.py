@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.contract import MODEL
-from workshop.benchmarks.bench import run
+from workshop.benchmarks.bench import report as run
 from workshop.benchmarks.bench.plan import Key, Plan, list_keys
 from workshop.benchmarks.bench.report import BenchReport
 from workshop.benchmarks.bench.server import ServerFacts

@@ -1,6 +1,6 @@
 """Signs by which an operator sees a fault."""
 
-from workshop.benchmarks.camera_faults.signs import Told, counts, is_zero, says, shows
+from workshop.benchmarks.camera_faults.report import Told, counts, is_zero, says, shows
 
 TOLD = Told(
     log="a decoder has ended\n",

@@ -10,10 +10,10 @@ import pytest
 from orchestrator.cli.workshop import CHECKOUT
 from orchestrator.errors import DataError
 from workshop.benchmarks.bench.pooling import RoundFigures
+from workshop.benchmarks.commits.__main__ import Labels, compare_plates
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
 from workshop.benchmarks.commits.measurement import Sample
 from workshop.benchmarks.commits.report import CommitReport
-from workshop.benchmarks.commits.run import Labels, compare_plates
 from workshop.benchmarks.pictures import Picture
 from workshop.reporting.files import read_report
 

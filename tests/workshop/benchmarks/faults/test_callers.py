@@ -7,9 +7,8 @@ import pytest
 
 from orchestrator.errors import ModelError
 from workshop.benchmarks.faults.callers import check, open_load, take_answers
-from workshop.benchmarks.load.connections import ANSWERED, LOST, Reply
+from workshop.benchmarks.load.connections import ANSWERED, LOST, Reply, digest
 from workshop.benchmarks.load.requests import HttpRequest
-from workshop.benchmarks.load.responses import digest
 
 FIRST, SECOND = HttpRequest("/first", b""), HttpRequest("/second", b"")
 REQUESTS = {"http": [FIRST, SECOND], "grpc": [FIRST, SECOND]}

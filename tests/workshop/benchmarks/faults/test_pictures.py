@@ -1,7 +1,7 @@
 """Pictures that differ, each from all others."""
 
 from workshop.benchmarks.faults.breaking import MARKER_SHAPE, draw_marker, is_marker
-from workshop.benchmarks.faults.pictures import (
+from workshop.benchmarks.faults.callers import (
     SIZE_WH,
     crop,
     cut,

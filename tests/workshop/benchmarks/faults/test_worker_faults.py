@@ -19,8 +19,8 @@ from workshop.benchmarks.faults.breaking import (
     PIPELINE_PX,
     Breaker,
 )
-from workshop.benchmarks.faults.harmful_requests import Attempt
-from workshop.benchmarks.faults.worker_faults import (
+from workshop.benchmarks.faults.harmful_requests import (
+    Attempt,
     find_no_lack,
     find_no_rejection,
     list_worker_faults,

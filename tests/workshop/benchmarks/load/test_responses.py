@@ -6,9 +6,15 @@ import struct
 import pytest
 from tritonclient.grpc import service_pb2
 
-from workshop.benchmarks.load.connections import ANSWERED, Reply
+from workshop.benchmarks.load.connections import (
+    ANSWERED,
+    UNREADABLE,
+    Reply,
+    count_rows,
+    digest,
+    read_texts,
+)
 from workshop.benchmarks.load.requests import GrpcRequest, HttpRequest
-from workshop.benchmarks.load.responses import UNREADABLE, count_rows, digest, read_texts
 
 KSERVE, GRPC, REST = HttpRequest("/v2/models/m/infer", b""), GrpcRequest(b""), HttpRequest("/", b"")
 TEXTS = ("texts", "BYTES", [1, 1], struct.pack("<I", 8) + b"A123BC77")

@@ -5,9 +5,8 @@ import pytest
 
 from workshop.benchmarks.load.requests import GrpcRequest
 from workshop.benchmarks.pictures import encode
-from workshop.benchmarks.soak.bad_requests import list_bad
 from workshop.benchmarks.soak.callers import CheckedRequest
-from workshop.benchmarks.soak.good_requests import SentPictures, list_alone, list_good
+from workshop.benchmarks.soak.request_kinds import SentPictures, list_alone, list_bad, list_good
 
 
 @pytest.fixture(scope="module")

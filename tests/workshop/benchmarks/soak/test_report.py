@@ -8,9 +8,14 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from workshop.benchmarks.soak.command import Plan
-from workshop.benchmarks.soak.report import SoakReport, judge_latency, judge_samples, list_roles
+from workshop.benchmarks.soak.report import (
+    SoakReport,
+    format_report,
+    judge_latency,
+    judge_samples,
+    list_roles,
+)
 from workshop.benchmarks.soak.samples import Calls, Held, Sample, plot_samples, tabulate
-from workshop.benchmarks.soak.text import format_report
 from workshop.reporting.machine import Machine
 
 MACHINE = Machine("a CPU", 2, 2**30, None, "Linux", "3.11", None, {})

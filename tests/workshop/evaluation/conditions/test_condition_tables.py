@@ -1,9 +1,9 @@
 from tests.workshop.evaluation.judged import judged, outcome
 from workshop.evaluation.conditions.camera_conditions import CONDITIONS, SIZES, SMEARS_PX
-from workshop.evaluation.conditions.condition_measurement import measure_conditions
-from workshop.evaluation.conditions.condition_tables import (
+from workshop.evaluation.conditions.condition_measurement import (
     compare_conditions,
     compare_curves,
+    measure_conditions,
     summarize_conditions,
     tabulate_letters,
 )

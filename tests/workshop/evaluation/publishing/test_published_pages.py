@@ -21,8 +21,7 @@ from workshop.evaluation.publishing.published import (
     Published,
 )
 from workshop.evaluation.publishing.published_pages import PAGES, PARTS, render
-from workshop.reporting.files import read_report
-from workshop.reporting.pages import PART
+from workshop.reporting.files import PART, read_report
 
 *_, CARDS = PAGES
 

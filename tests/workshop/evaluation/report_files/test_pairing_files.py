@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from orchestrator.settings import Settings
 from workshop.evaluation.measurement import measure_reading
-from workshop.evaluation.report_files.pairing_files import write_paired_test
+from workshop.evaluation.pairing import write_paired_test
 from workshop.evaluation.results import DataSets, PlateVerdict, Report
 
 NO_READING = Report("?", "in process", {}, Settings(), {}, DataSets("", "", "", None), 0.0)
