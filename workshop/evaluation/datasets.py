@@ -118,7 +118,6 @@ class BoxedPicture:
     """A picture and the boxes of its plates.
 
     Attributes:
-        path: The picture file.
         relative: The boxes in YOLO format: centre x, centre y, width, height, as parts of the
             picture's size.
         ignored: Plates without a label, xyxy pixels; a detection there is neither right nor wrong.

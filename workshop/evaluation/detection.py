@@ -22,8 +22,6 @@ class Detected:
     """The detections and labels of one picture; boxes are xyxy pixels.
 
     Attributes:
-        image: The file name.
-        labels: The labelled boxes.
         ignored: Plates without a label; a detection there is neither right nor wrong.
     """
 

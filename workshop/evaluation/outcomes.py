@@ -26,8 +26,6 @@ class Outcome:
     """A labelled plate and the answer for it.
 
     Attributes:
-        path: The picture file.
-        label: The labelled plate, with the wanted text.
         answer: The plate that was found there; None when none was found.
         free_text: Its best reading without plate formats; None when not known.
     """

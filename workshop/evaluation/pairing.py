@@ -23,12 +23,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class Change:
-    """A labelled plate that one evaluation reads and the other does not.
-
-    Attributes:
-        new: The verdict of the new evaluation.
-        old: The verdict of the old evaluation.
-    """
+    """A labelled plate that one evaluation reads and the other does not."""
 
     new: PlateVerdict
     old: PlateVerdict
@@ -45,7 +40,6 @@ class PairedTest:
 
     Attributes:
         type: The type: `std` or `other`.
-        plates: The number of plates that both measured.
         won: The plates that only the new evaluation reads.
         lost: The plates that only the old evaluation reads.
         p_value: The probability of a difference at least as large if neither reads better.

@@ -27,7 +27,6 @@ class ScoreBin:
         low: The lower edge of a bin of equal width, or the lowest score in a bin of equal mass.
         high: The upper edge of a bin of equal width, or the highest score in a bin of equal mass.
             Only the last bin of equal width includes its upper edge.
-        count: The number of readings in the bin.
         score: The mean score of the readings; None without any.
         accuracy: The part of the readings that is right; None without any.
     """
@@ -161,9 +160,7 @@ class LetterCount:
 
     Attributes:
         place: The place of the letter in the true text; the first is 1.
-        letter: The letter.
         read: The character that was read; `""` if the letter was left out.
-        count: The number of plates.
         sure: The number of those whose text has a score of at least 0.9.
     """
 

@@ -43,19 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Task:
-    """The task of an evaluation: data, report and reports to compare with.
-
-    Attributes:
-        out: The folder of the report.
-        scenes: The folder of pictures with known plate texts.
-        detection: The YOLO data set.
-        split: The split of the data set.
-        ignore: The CSV of its plates without a label.
-        name: The name of the report.
-        against: The other reports to compare with.
-        selection: The selection of pictures from each data set.
-        conditions: True when the scenes are also read under conditions.
-    """
+    """The task of an evaluation: data, report and reports to compare with."""
 
     out: Path
     scenes: Path | None = None

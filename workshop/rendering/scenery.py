@@ -32,7 +32,6 @@ class Scene:
     Attributes:
         picture: (H, W, 3) uint8 BGR.
         xyxy: (N, 4) float32 boxes round the plates, pixels.
-        texts: N texts in Latin look-alikes.
         quads: (N, 4, 2) float32 corners, clockwise from top-left, pixels.
     """
 

@@ -46,10 +46,6 @@ def prepare_folder(folder: Path) -> None:
 def read_report(kind: type[R], path: Path) -> R:
     """Read a report that `write_report` wrote.
 
-    Args:
-        kind: The dataclass of the report.
-        path: The file.
-
     Raises:
         DataError: The file cannot be read, is not JSON, or is not such a report.
     """

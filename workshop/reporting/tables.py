@@ -66,13 +66,7 @@ def format_figure(value: float | None, digits: int = 3) -> str:
 
 @dataclass(frozen=True)
 class Row(Generic[R]):
-    """A figure that is compared between reports.
-
-    Attributes:
-        title: The name of the figure.
-        figure: Returns the figure of a report; None when the report has none.
-        format: Returns the text of the figure.
-    """
+    """A figure that is compared between reports."""
 
     title: str
     figure: Callable[[R], float | None]
@@ -80,12 +74,7 @@ class Row(Generic[R]):
 
 
 def compare(rows: Sequence[Row[R]], reports: Sequence[R]) -> list[list[Cell]]:
-    """Return table rows with a column for each report, without figures that no report has.
-
-    Args:
-        rows: The figures.
-        reports: The reports, all of one kind.
-    """
+    """Return table rows with a column for each report, without figures that no report has."""
     known = [row for row in rows if any(row.figure(report) is not None for report in reports)]
     return [[row.title, *(row.format(row.figure(report)) for report in reports)] for row in known]
 

@@ -74,15 +74,7 @@ def show_progress(name: str, out: Path) -> Iterator[None]:
 def choose_recipe(
     recipe: Path | None, out: Path, name: str, *, resume: bool, on_card: bool
 ) -> Path:
-    """Return the given recipe, else the run's own when it is resumed, else one of the project's.
-
-    Args:
-        recipe: The given recipe.
-        out: Folder of the run.
-        name: `reader` or `detector`.
-        resume: True if the run is resumed.
-        on_card: True for the project's recipe for a GPU.
-    """
+    """Return the given recipe, else the run's own when it is resumed, else one of the project's."""
     from workshop.training.runs import RECIPE
 
     if recipe is None and resume and (out / RECIPE).exists():

@@ -108,11 +108,7 @@ def _cpu_ms(rounds: Sequence[Round]) -> Cpu:
 
 @dataclass(frozen=True)
 class CellFigures:
-    """The figures of a cell over all its rounds.
-
-    Attributes:
-        peaks: The highest memory use of any round.
-    """
+    """The figures of a cell over all its rounds."""
 
     key: Key
     plates: int | None

@@ -37,7 +37,6 @@ class Passing:
     """A vehicle that came and went between the start and the end of a run.
 
     Attributes:
-        text: Text of its plate.
         looks: Number of its frames that the service has answered, without those that a killed
             process may have taken with it.
         is_in_fault: It was there while the fault lasted or cameras were not back.

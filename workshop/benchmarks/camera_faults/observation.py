@@ -49,12 +49,7 @@ class CameraFault:
     """A fault that is made on purpose.
 
     Attributes:
-        name: Short name.
-        title: Its row in the table.
-        act: Makes and heals it.
-        lasts_s: Time between the two.
         signs: Signs of which an operator must see one.
-        setting: The world that it needs.
     """
 
     name: str

@@ -73,12 +73,7 @@ class ChildProcess:
 
 @dataclass
 class Program(ChildProcess):
-    """A program that listens on a port of loopback.
-
-    Attributes:
-        log: File for what it prints.
-        environ: Variables beside those of this process.
-    """
+    """A program that listens on a port of loopback."""
 
     command: Sequence[str | Path]
     port: int
@@ -96,16 +91,7 @@ class Program(ChildProcess):
 
 
 class HostileServer(Program):
-    """A receiver of requests whose manner can be changed while it runs.
-
-    Args:
-        port: Its port.
-        log: File for what it prints.
-
-    Attributes:
-        requests: File with a line for each request.
-        manner: File that names how requests are answered.
-    """
+    """A receiver of requests whose manner can be changed while it runs."""
 
     def __init__(self, port: int, log: Path) -> None:
         self.requests, self.manner = log.with_suffix(".requests"), log.with_suffix(".manner")
@@ -163,14 +149,7 @@ def make_broker(folder: Path, port: int) -> Program:
 
 
 class Subscriber:
-    """Takes all events of passes, over all breaks of its connection.
-
-    Args:
-        port: Port of the broker.
-
-    Attributes:
-        documents: The events in their order.
-    """
+    """Takes all events of passes, over all breaks of its connection."""
 
     def __init__(self, port: int) -> None:
         self._port = port

@@ -15,13 +15,7 @@ Metrics = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Told:
-    """The signs for an operator since the fault.
-
-    Attributes:
-        log: The output on the standard error.
-        before: The metrics before.
-        samples: The metrics since then, in turn.
-    """
+    """The signs for an operator since the fault."""
 
     log: str
     before: Metrics
@@ -132,8 +126,6 @@ class Ending:
 
     Attributes:
         status: Its exit status; None if it did not end.
-        seconds: The time that it took after SIGTERM.
-        before: Resources held before the fault.
         after: Resources held after the recovery; None if it had ended.
         is_told: The fault stands in the log or in the metrics.
         failures: Broken promises that the fault itself has found.

@@ -50,12 +50,9 @@ class Setting:
     """The form of a world.
 
     Attributes:
-        is_sqlite: The database is a file.
         small_disks: Folders that are small disks of their own.
         clock_of: The part whose wall clock can be set; empty for none.
         output: The file for the standard output of the watch.
-        watchers: Number of watchers that share the cameras.
-        open_s: `open_s` of the gate.
     """
 
     is_sqlite: bool = False
@@ -74,10 +71,7 @@ class World:
     """All parts.
 
     Attributes:
-        setting: Their form.
         street: The truth, by the monotonic clock.
-        url: Address of the database.
-        clock: The file that sets a wall clock.
         unlisted_s: Time from which the list is empty.
         failures: Broken promises that a fault itself has found.
     """

@@ -47,7 +47,6 @@ class Labels:
 
     Attributes:
         rendered: The number of rendered pictures; 0: none.
-        folders: Folders with further pictures and their labels.
     """
 
     rendered: int

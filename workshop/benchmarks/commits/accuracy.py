@@ -71,7 +71,6 @@ class Accuracy:
     """The answers of two commits for one labelled set.
 
     Attributes:
-        name: The name of the set.
         changed: The number of pictures with other texts at the head than at the base.
         read: The share of the plates that are read.
         wrong: The share of the plates for which another text is shown.

@@ -78,12 +78,7 @@ def format_interval(ratio: Estimate) -> str:
 
 
 def judge_ratio(ratio: Estimate, title: str) -> str:
-    """Return the verdict for a figure: `slower by 3.0 to 7.0 %`, or that no difference is seen.
-
-    Args:
-        ratio: head / base of the figure.
-        title: The title of its kind.
-    """
+    """Return the verdict for a figure: `slower by 3.0 to 7.0 %`, or that no difference is seen."""
     if ratio.low is None or ratio.high is None:
         return NO_VERDICT
     kind = next(kind for kind in KINDS if kind.title == title)

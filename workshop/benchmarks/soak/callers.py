@@ -38,7 +38,6 @@ class CheckedRequest:
 
     Attributes:
         texts: The texts that the picture gets when it is sent alone.
-        words: Words that the error must contain.
         hang_up_s: Seconds after which the caller hangs up; it does not hang up when 0.
     """
 

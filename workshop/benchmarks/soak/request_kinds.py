@@ -145,13 +145,7 @@ CROP_TEXT = "K042MP77"
 
 @dataclass(frozen=True)
 class SentPictures:
-    """The pictures that are sent.
-
-    Attributes:
-        streets: Pictures for `plate_recognition`.
-        tiny: One more picture for `plate_recognition`, a small one.
-        crop: The picture of one plate, for `plate_reader`.
-    """
+    """The pictures that are sent."""
 
     streets: Sequence[Picture]
     tiny: Picture

@@ -50,10 +50,7 @@ class Sources:
     """The sources of the figures: data and weights; see docs/evaluation.md.
 
     Attributes:
-        scenes: The folder of pictures with known texts.
-        detection: The YOLO data set.
         ancestor: The folder with the predecessor's stn.pth and lprnet.pth.
-        reports: The folder for the whole report of each run.
         unlabelled: The CSV of the data set's plates without a label.
     """
 
@@ -69,11 +66,7 @@ class Plan:
     """The plan of one run.
 
     Attributes:
-        options: The options of the recognizer.
-        reads: True when it reads the scenes.
-        detects: True when it measures detection.
         ignores: True when detection ignores the unlabelled plates.
-        conditions: True if the run reads the scenes under conditions.
     """
 
     options: RecognizerOptions

@@ -58,13 +58,7 @@ class PublishedRun:
     """The figures of one evaluation.
 
     Attributes:
-        engines: The engine of each network.
-        weights_sha256: The SHA-256 of each network's weights.
         detector_side_px: The longest side of the detector's input.
-        text_threshold: The lowest score of a shown text.
-        reading: The figures of reading; None when no scenes were read.
-        detection: The figures of detection; None when it was not measured.
-        conditions: The results under conditions; None when they were not measured.
     """
 
     engines: Mapping[str, str]
@@ -100,12 +94,7 @@ class Published:
     """All figures of the pages, from one command.
 
     Attributes:
-        machine: The machine that they were measured on.
-        weights_sha256: The SHA-256 of every weight file, by its name.
         unlabelled_sha256: The SHA-256 of the list of plates that detection ignores.
-        parameters: The number of trained parameters, by network.
-        runs: The evaluations, by name.
-        against_predecessor: Our networks against the predecessor's pair, plate by plate.
     """
 
     machine: MeasuredOn

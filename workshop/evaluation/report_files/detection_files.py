@@ -46,8 +46,6 @@ class Judged:
     """A match in its picture, judged as a hit, a miss or a false alarm.
 
     Attributes:
-        picture: The detections and labels of the picture.
-        match: The match of a detection, a label or both.
         kind: The kind: `hit`, `miss`, `false alarm`, or `""` for one below the threshold.
     """
 

@@ -46,11 +46,9 @@ class Tile:
     """A tile: one error in its picture.
 
     Attributes:
-        path: The picture file.
         focus: The box in the centre of the context, xyxy pixels.
         detail: The box that is shown enlarged, xyxy pixels.
         outlines: The outlines that are drawn into the context.
-        caption: The caption, one line.
         characters: Pairs of wanted and read characters; empty when there was nothing to read.
     """
 
@@ -122,13 +120,7 @@ def draw_coverage(curve: Sequence[Coverage], threshold: float) -> tuple[Diagram,
 def draw_reliability(
     bins: Sequence[ScoreBin], ece: float | None, of: str = ""
 ) -> tuple[Diagram, Diagram]:
-    """Draw the accuracy of each bin of scores, and the number of readings in it.
-
-    Args:
-        bins: The bins, of equal width.
-        ece: Their expected calibration error.
-        of: The name of the readings, for the title.
-    """
+    """Draw the accuracy of each bin of scores, and the number of readings in it."""
     width, lows = 1 / len(bins), [score_bin.low for score_bin in bins]
     full = [
         (score_bin.score, score_bin.accuracy) for score_bin in bins if score_bin.score is not None

@@ -57,14 +57,7 @@ class PlateRow:
 def write_reading(
     result: ReadingResult, outcomes: Sequence[Outcome], threshold: float, folder: Path
 ) -> None:
-    """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses.
-
-    Args:
-        result: The result that was measured on the outcomes.
-        outcomes: The outcome of every labelled plate.
-        threshold: The lowest score of a shown text.
-        folder: The output folder.
-    """
+    """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses."""
     missed = [o for o in outcomes if o.verdict != READ and o.label.type != BAD]
     missed.sort(key=lambda outcome: outcome.label.type != STANDARD)
     write_csv(PlateRow, map(row_of, outcomes), folder / "plates.csv")
