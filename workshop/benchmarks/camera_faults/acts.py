@@ -1,27 +1,39 @@
-"""Acts make faults of the watch, its file and its machine: blocks that heal it at their end."""
+"""Acts make faults: `with` blocks that break one thing, and heal it at their end."""
 
 from __future__ import annotations
 
-import resource
+import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from pathlib import Path
 
+from workshop.benchmarks.camera_faults.programs import signal_tree
 from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
 from workshop.benchmarks.camera_faults.world import LIST, World, listed_texts
-from workshop.benchmarks.faults.host_faults import filled, limited
-from workshop.benchmarks.processes import find_tree
+from workshop.benchmarks.faults.host_faults import filled
+from workshop.benchmarks.postgresql_server import PostgresqlServer
 
 Act = Callable[[World], AbstractContextManager[None]]
+Step = Callable[[World], object]
+
+OPENED_WITHIN_S = 30.0
+RELOADS, RELOAD_EVERY_S = 5, 1.5
 
 
-@contextmanager
-def nothing(_world: World) -> Iterator[None]:
-    """Do nothing: the fault lies in the setting."""
-    yield
+def make(breaks: Step, heals: Step = lambda _: None) -> Act:
+    """Return an act of two steps: one makes the fault, the other heals it."""
+
+    @contextmanager
+    def act(world: World) -> Iterator[None]:
+        breaks(world)
+        try:
+            yield
+        finally:
+            heals(world)
+
+    return act
 
 
 def both(first: Act, second: Act) -> Act:
@@ -35,56 +47,133 @@ def both(first: Act, second: Act) -> Act:
     return act
 
 
-OPENED_WITHIN_S = 30.0
-RELOADS, RELOAD_EVERY_S = 5, 1.5
+nothing = make(lambda _: None)
+"""Does nothing: the fault lies in the setting."""
+
+
+# The programs around the watch; `name` is that of a program of the world.
+
+
+def kill(name: str) -> Act:
+    """Kill a program, and start it again at the end."""
+    return make(lambda w: getattr(w, name).kill(), lambda w: getattr(w, name).start())
+
+
+def suspend(name: str) -> Act:
+    """Stop a program, and let it go on at the end."""
+    return make(
+        lambda world: getattr(world, name).send(signal.SIGSTOP),
+        lambda world: getattr(world, name).send(signal.SIGCONT),
+    )
+
+
+def behave(manner: str, name: str) -> Act:
+    """Let a receiver answer in another manner."""
+    return make(
+        lambda world: getattr(world, name).behave(manner),
+        lambda world: getattr(world, name).behave("ok"),
+    )
+
+
+def touch_file(world: World) -> None:
+    """Touch the file of cameras, as an operator does whose webhook answers again."""
+    world.webhook.behave("ok")
+    world.file.touch()
+
+
+refuse_for_good = make(lambda world: world.webhook.behave("gone"), touch_file)
+"""Lets the webhook answer 410. At the end, the operator touches the file of cameras."""
+
+
+def signal_decoders(number: signal.Signals, *, is_resumed: bool = False) -> Act:
+    """Send a signal to all processes that decode."""
+
+    @contextmanager
+    def act(world: World) -> Iterator[None]:
+        decoders = world.watch.find_decoders()
+        _signal(decoders, number)
+        try:
+            yield
+        finally:
+            _signal(decoders if is_resumed else [], signal.SIGCONT)
+
+    return act
+
+
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+# The database.
+
+
+def _database(world: World) -> PostgresqlServer:
+    assert world.postgresql
+    return world.postgresql
+
+
+def _kill_backend(world: World) -> None:
+    sql = "SELECT pid FROM pg_stat_activity WHERE datname = 'plates' LIMIT 1"
+    os.kill(int(_database(world).read_sql(sql)), signal.SIGKILL)
+
+
+def _kill_postgresql(world: World) -> None:
+    signal_tree(_database(world).pid, signal.SIGKILL)
+    _database(world).kill()
+
+
+kill_backend = make(_kill_backend)
+"""Kills a process of PostgreSQL that serves a connection; the server restarts all."""
+kill_postgresql = make(_kill_postgresql, lambda world: _database(world).start())
+suspend_postgresql = make(
+    lambda world: signal_tree(_database(world).pid, signal.SIGSTOP),
+    lambda world: signal_tree(_database(world).pid, signal.SIGCONT),
+)
+"""Stops the server of the database: connections stay open, and nothing answers."""
+RELOAD = "SELECT pg_reload_conf()"
+forbid_writes = make(
+    lambda world: _database(world).run_sql(
+        "ALTER SYSTEM SET default_transaction_read_only = on", RELOAD
+    ),
+    lambda world: _database(world).run_sql(
+        "SET default_transaction_read_only = off",
+        "ALTER SYSTEM RESET default_transaction_read_only",
+        RELOAD,
+    ),
+)
+"""Makes the database read-only, like a standby."""
 
 
 @contextmanager
-def kill_watch(world: World) -> Iterator[None]:
-    """Kill the command, and start it again at the end."""
+def fill_database_disk(world: World) -> Iterator[None]:
+    """Fill the disk of the database. If the server has ended, it is started again at the end."""
+    try:
+        with filled(_database(world).folder):
+            yield
+    finally:
+        _database(world).start()
+
+
+# The command, its file and its list.
+
+
+def _kill_command(world: World) -> None:
     world.watch.send(signal.SIGKILL)
     world.watch.wait()
-    try:
-        yield
-    finally:
-        world.watch.start()
 
 
-@contextmanager
-def kill_sharing(world: World) -> Iterator[None]:
-    """Kill the first of several watchers."""
-    world.watch.send(signal.SIGKILL)
-    world.watch.wait()
-    yield
-
-
-@contextmanager
-def suspend_watch(world: World) -> Iterator[None]:
-    """Stop the command, and let it go on at the end."""
-    world.watch.send(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        world.watch.send(signal.SIGCONT)
-
-
-@contextmanager
-def stop_watch(world: World) -> Iterator[None]:
-    """Ask the command to end; it must within its limit. It is started again at the end."""
+def _stop_command(world: World) -> None:
     status, took_s = world.watch.stop()
     if status != 0:
         world.failures.append(f"exit status {status} after SIGTERM")
     if took_s > END_LIMIT_S:
         world.failures.append(f"ended {took_s:.1f} s after SIGTERM")
     world.watch.kill()
-    try:
-        yield
-    finally:
-        world.watch.start()
 
 
-@contextmanager
-def start_another(world: World) -> Iterator[None]:
+def _start_another(world: World) -> None:
     """Start a second watcher of the same file without `--share`; it must end, and harm nothing."""
     command = world.watch
     done = subprocess.run(
@@ -96,17 +185,29 @@ def start_another(world: World) -> Iterator[None]:
     if "Traceback" in done.stderr:
         reason = done.stderr.strip().splitlines()[-1]
         world.failures.append(f"the second watcher ended with a traceback: {reason}")
-    yield
 
 
-def write_file(extra: str) -> Act:
-    """Add sections to the file of cameras, and take them away at the end."""
+kill_watch = make(_kill_command, lambda world: world.watch.start())
+kill_sharing = make(_kill_command)
+"""Kills the first of several watchers."""
+suspend_watch = suspend("watch")
+stop_watch = make(_stop_command, lambda world: world.watch.start())
+"""Asks the command to end; it must within its limit."""
+start_another = make(_start_another)
+remove_file = make(
+    lambda world: world.file.rename(world.file.with_suffix(".away")),
+    lambda world: world.file.with_suffix(".away").rename(world.file),
+)
+
+
+def change_file(change: Callable[[World, str], object]) -> Act:
+    """Change the file of cameras by a function that gets its text; restore it at the end."""
 
     @contextmanager
     def act(world: World) -> Iterator[None]:
         before = world.file.read_text(encoding="utf-8")
-        world.file.write_text(f"{before}\n{extra}\n", encoding="utf-8")
         try:
+            change(world, before)
             yield
         finally:
             world.file.write_text(before, encoding="utf-8")
@@ -114,36 +215,25 @@ def write_file(extra: str) -> Act:
     return act
 
 
-@contextmanager
-def write_often(world: World) -> Iterator[None]:
-    """Change the file of cameras every second, sinks and cameras included."""
-    before = world.file.read_text(encoding="utf-8")
+def write_file(extra: str) -> Act:
+    """Add sections to the file of cameras."""
+    return change_file(lambda world, text: world.file.write_text(f"{text}\n{extra}\n"))
+
+
+def _write_often(world: World, before: str) -> None:
     for number in range(RELOADS):
         sink = f'name = "log"\noptions = {{ kept_files = "{number + 1}" }}'
         text = before.replace('name = "log"', sink)
         text = text.replace('name = "camera', f"group = 'group{number}'\nname = \"camera")
         world.file.write_text(text, encoding="utf-8")
         time.sleep(RELOAD_EVERY_S)
-    try:
-        yield
-    finally:
-        world.file.write_text(before, encoding="utf-8")
 
 
-@contextmanager
-def remove_file(world: World) -> Iterator[None]:
-    """Move the file of cameras away, and back at the end."""
-    away = world.file.with_suffix(".away")
-    world.file.rename(away)
-    try:
-        yield
-    finally:
-        away.rename(world.file)
+write_often = change_file(_write_often)
+"""Changes the file of cameras every second, sinks and cameras included."""
 
 
-@contextmanager
-def empty_list(world: World) -> Iterator[None]:
-    """Take all plates off the list, a moment after the gate has opened: the next vehicle waits."""
+def _empty_list(world: World) -> None:
     known = _count_requests(world)
     deadline = time.monotonic() + OPENED_WITHIN_S
     while _count_requests(world) == known and time.monotonic() < deadline:
@@ -152,7 +242,6 @@ def empty_list(world: World) -> Iterator[None]:
         for text in listed_texts():
             store.lists.remove(LIST, text)
     world.unlisted_s = time.monotonic()
-    yield
 
 
 def _count_requests(world: World) -> int:
@@ -160,97 +249,5 @@ def _count_requests(world: World) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
-DAY_S, HOUR_S = 86400, 3600
-STEP_BACK_S = 3.0
-PIDS = Path("/sys/fs/cgroup/pids")
-
-
-def fill(place: str) -> Act:
-    """Fill a small disk."""
-
-    @contextmanager
-    def act(world: World) -> Iterator[None]:
-        with filled(world.folder / place):
-            yield
-
-    return act
-
-
-def make_read_only(place: str) -> Act:
-    """Let a small disk take no writes: it is mounted read-only over itself.
-
-    A disk that is mounted again refuses that while a file on it is open for writing.
-    """
-
-    @contextmanager
-    def act(world: World) -> Iterator[None]:
-        folder = str(world.folder / place)
-        _run("mount", "--bind", folder, folder)
-        try:
-            _run("mount", "-o", "bind,remount,ro", folder)
-            yield
-        finally:
-            _run("umount", "--lazy", folder)
-
-    return act
-
-
-def limit_descriptors(spare: int) -> Act:
-    """Leave the watch few file descriptors, or none."""
-
-    @contextmanager
-    def act(world: World) -> Iterator[None]:
-        limit = world.watch.measure().descriptors + spare
-        with limited(world.watch.pid, resource.RLIMIT_NOFILE, limit):
-            yield
-
-    return act
-
-
-@contextmanager
-def forbid_processes(world: World) -> Iterator[None]:
-    """Let the watch start no process and no thread."""
-    group = PIDS / f"camera-faults-{world.watch.pid}"
-    group.mkdir()
-    tree = find_tree(world.watch.pid)
-    for member in tree:
-        (group / "cgroup.procs").write_text(str(member))
-    (group / "pids.max").write_text((group / "pids.current").read_text())
-    try:
-        yield
-    finally:
-        (group / "pids.max").write_text("max")
-        for pid in (group / "cgroup.procs").read_text().split():
-            with suppress(ProcessLookupError):
-                (PIDS / "cgroup.procs").write_text(pid)
-        with suppress(OSError):
-            group.rmdir()
-
-
-def step_clock(seconds: int, *, is_undone: bool = False) -> Act:
-    """Set a wall clock ahead or back, and perhaps right again at the end."""
-
-    @contextmanager
-    def act(world: World) -> Iterator[None]:
-        world.set_clock(seconds)
-        try:
-            yield
-        finally:
-            if is_undone:
-                world.set_clock(0)
-
-    return act
-
-
-@contextmanager
-def step_to_and_fro(world: World) -> Iterator[None]:
-    """Set a wall clock an hour ahead, a day back, and so on."""
-    for seconds in (HOUR_S, -DAY_S, DAY_S, -HOUR_S):
-        world.set_clock(seconds)
-        time.sleep(STEP_BACK_S)
-    world.set_clock(0)
-    yield
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True)
+empty_list = make(_empty_list)
+"""Takes all plates off the list, a moment after the gate has opened: the next vehicle waits."""

@@ -9,7 +9,7 @@ from orchestrator.errors import DataError
 from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, sha256
-from tests.workshop.evaluation.judged import judged, outcome
+from tests.workshop.evaluation.scripted import judged, outcome
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS
 from workshop.evaluation.conditions.condition_measurement import measure_conditions
 from workshop.evaluation.outcomes import READ, WRONG
