@@ -154,23 +154,6 @@ class Confusion:
     count: int
 
 
-@dataclass(frozen=True)
-class LetterCount:
-    """The number of plates whose letter at one place was read as one character.
-
-    Attributes:
-        place: The place of the letter in the true text; the first is 1.
-        read: The character that was read; `""` if the letter was left out.
-        sure: The number of those whose text has a score of at least 0.9.
-    """
-
-    place: int
-    letter: str
-    read: str
-    count: int
-    sure: int
-
-
 def align(wanted: str, read: str) -> list[Pair]:
     """Pair the characters of two texts with the fewest edits.
 
@@ -208,19 +191,3 @@ def count_confusions(pairs: Iterable[Pair]) -> list[Confusion]:
     )
     ranked = sorted(differing.items(), key=lambda item: (-item[1], item[0]))
     return [Confusion(wanted, read, count) for (wanted, read), count in ranked]
-
-
-def count_letters(pairs: Iterable[Pair], sure: Iterable[bool]) -> tuple[LetterCount, ...]:
-    """Count what each letter of the wanted texts was read as, right or wrong.
-
-    Args:
-        pairs: The wanted and the read text of each plate.
-        sure: True for each plate whose score is at least `SURE`.
-    """
-    counts, sure_counts = Counter[tuple[int, str, str]](), Counter[tuple[int, str, str]]()
-    for texts, is_sure in zip(pairs, sure, strict=True):
-        characters = [pair for pair in align(*texts) if pair[0]]
-        letters = [(place, *pair) for place, pair in enumerate(characters, 1) if pair[0].isalpha()]
-        counts.update(letters)
-        sure_counts.update(letters if is_sure else ())
-    return tuple(LetterCount(*key, counts[key], sure_counts[key]) for key in sorted(counts))

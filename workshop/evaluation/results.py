@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from orchestrator.settings import Settings
 from workshop.evaluation.datasets import Box
-from workshop.evaluation.reading import Confusion, Coverage, LetterCount, ScoreBin
+from workshop.evaluation.reading import Confusion, Coverage, ScoreBin
 
 PRECISION = 0.99
 """The precision at which coverage is reported."""
@@ -59,7 +59,6 @@ class Characters:
     too_short: int
     too_long: int
     confusions: tuple[Confusion, ...]
-    letters: tuple[LetterCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,6 @@ class ConditionsResult:
         by_width_px: The curve by width of the plate in the scaled picture.
         by_turn_deg: The curve by rotation of the picture, anticlockwise.
         by_smear_px: The curve by length of the smear, in pixels of the picture.
-        letters: What the letters were read as under all conditions of the table together.
     """
 
     each: tuple[ConditionResult, ...]
@@ -196,7 +194,6 @@ class ConditionsResult:
     by_width_px: tuple[RatePoint, ...]
     by_turn_deg: tuple[RatePoint, ...]
     by_smear_px: tuple[RatePoint, ...]
-    letters: tuple[LetterCount, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -73,10 +73,17 @@ class Row(Generic[R]):
     format: Callable[[float | None], str] = format_figure
 
 
-def compare(rows: Sequence[Row[R]], reports: Sequence[R]) -> list[list[Cell]]:
+def compare(rows: Sequence[Row[R]], reports: Sequence[R | None]) -> list[list[Cell]]:
     """Return table rows with a column for each report, without figures that no report has."""
-    known = [row for row in rows if any(row.figure(report) is not None for report in reports)]
-    return [[row.title, *(row.format(row.figure(report)) for report in reports)] for row in known]
+    table = [
+        (row, [None if report is None else row.figure(report) for report in reports])
+        for row in rows
+    ]
+    return [
+        [row.title, *map(row.format, figures)]
+        for row, figures in table
+        if any(figure is not None for figure in figures)
+    ]
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from queue import LifoQueue
 
 import torch
@@ -110,7 +110,6 @@ class MeasuredServer:
     address: Address
     facts: ServerFacts
     own: Server | None = None
-    admin_key: str = field(default="", repr=False)
 
     def describe_end(self) -> str:
         """Say why the server no longer runs; empty while it runs or when it is not ours."""
@@ -125,7 +124,7 @@ class MeasuredServer:
 def open_server(plan: Plan) -> Iterator[MeasuredServer]:
     """Start our server, or use the running one, for the length of a `with` block."""
     if plan.address:
-        yield MeasuredServer(plan.address, _read_facts(plan.address), admin_key=plan.admin_key)
+        yield MeasuredServer(plan.address, _read_facts(plan.address))
         return
     options = on_free_ports(prepare(choose_options(plan)))
     with run_server(options) as server:
@@ -136,7 +135,7 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
             engine=options.choose_engine().value,
             capacity=options.capacity(),
         )
-        yield MeasuredServer(address, facts, server, options.admin_key)
+        yield MeasuredServer(address, facts, server)
 
 
 def choose_options(plan: Plan) -> ServerOptions:

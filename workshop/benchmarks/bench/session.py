@@ -34,7 +34,7 @@ from workshop.benchmarks.bench.server import (
     open_pipeline,
     open_server,
 )
-from workshop.benchmarks.bench.transports import REGION, connect
+from workshop.benchmarks.bench.transports import connect
 from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, repeat
 from workshop.benchmarks.pictures import Picture
@@ -196,11 +196,11 @@ def make_target(server: MeasuredServer, transport: str) -> Target:
     """Return a server behind a transport; its processes are known only if it is ours."""
     own = server.own
     return Target(
-        lambda picture: connect(transport, picture, server.address, server.admin_key),
+        lambda picture: connect(transport, picture, server.address),
         lambda: find_tree(own.process.pid) if own else frozenset(),
         server.describe_end,
         server.address.metrics,
-        (own.shm_prefix, REGION) if own else (),
+        (own.shm_prefix,) if own else (),
     )
 
 

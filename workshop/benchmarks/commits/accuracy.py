@@ -13,7 +13,6 @@ from workshop.benchmarks.service import Service
 from workshop.evaluation.datasets import BAD, Scene, read_scenes
 from workshop.evaluation.outcomes import READ, WRONG, judge
 from workshop.evaluation.pairing import mcnemar_exact
-from workshop.evaluation.proportions import paired_interval
 from workshop.evaluation.recognizers import Answer
 from workshop.rendering.country import country_of
 from workshop.rendering.scenes import draw_pictures, write_pictures
@@ -50,16 +49,6 @@ class PairedShare:
     def difference(self) -> float:
         """The share at the head less the share at the base."""
         return (self.head - self.base) / self.plates
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the difference."""
-        return paired_interval(
-            both=self.head - self.only_head,
-            only_new=self.only_head,
-            only_old=self.only_base,
-            neither=self.plates - self.head - self.only_base,
-        )
 
     @property
     def p_value(self) -> float:

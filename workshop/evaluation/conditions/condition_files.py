@@ -13,7 +13,7 @@ from workshop.evaluation.conditions.camera_conditions import AS_IT_IS
 from workshop.evaluation.conditions.condition_measurement import CURVES, ByCondition, pool
 from workshop.evaluation.measurement import keep_found, measure_calibration
 from workshop.evaluation.outcomes import Outcome
-from workshop.evaluation.reading import LetterCount, ScoreBin
+from workshop.evaluation.reading import ScoreBin
 from workshop.evaluation.report_files.drawings import FROM_0_TO_1, draw_reliability
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
 from workshop.reporting.files import write_csv
@@ -43,7 +43,6 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
     tables = {"conditions": rows, "condition_plates": plates, "condition_curves": points}
     for name, lines in tables.items():
         pd.DataFrame(lines).to_csv(folder / f"{name}.csv", index=False)
-    write_csv(LetterCount, result.letters, folder / "condition_letters.csv")
     curves = [draw_curve(title, points_of(result)) for title, points_of in CURVES]
     plot([curves], folder / "condition_curves.png")
     plot([[draw_wrong(result.each)]], folder / "condition_errors.png")

@@ -23,12 +23,10 @@ from workshop.evaluation.measurement import (
     count_verdicts,
     keep_found,
     measure_calibration,
-    measure_letters,
     of_type,
 )
 from workshop.evaluation.outcomes import READ, Outcome, judge_scenes
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
-from workshop.evaluation.reading import LetterCount
 from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
 from workshop.reporting.tables import (
@@ -85,7 +83,6 @@ def measure_conditions(outcomes: ByCondition) -> ConditionsResult:
         by_width_px=_measure_widths(outcomes),
         by_turn_deg=_measure_sweep(outcomes, TURNS_DEG),
         by_smear_px=_measure_sweep(outcomes, SMEARS_PX),
-        letters=measure_letters(keep_found(pool(outcomes))),
     )
 
 
@@ -151,8 +148,7 @@ def summarize_conditions(result: ConditionsResult) -> list[str]:
     """Return the table of conditions, and the points of the curves, as texts."""
     rows = [(condition.name, *_row(condition)) for condition in (*result.each, result.mean)]
     title = f"conditions, {result.each[0].std.plates} standard plates in each"
-    tables = (format_table((title, *COLUMNS), rows), tabulate_letters(result.letters))
-    return [*tables, *_tabulate_curves(result)]
+    return [format_table((title, *COLUMNS), rows), *_tabulate_curves(result)]
 
 
 def _row(result: ConditionResult) -> tuple[Cell, ...]:
@@ -163,19 +159,6 @@ def _row(result: ConditionResult) -> tuple[Cell, ...]:
         format_percent(std.wrong_of_shown),
         format_number(result.ece),
     )
-
-
-def tabulate_letters(letters: Sequence[LetterCount], place: int = 1) -> str:
-    """Return the confusion table of the letters at a place: a row for each true letter."""
-    cells = {(count.letter, count.read): count for count in letters if count.place == place}
-    columns = sorted({read for _, read in cells})
-    rows = []
-    for letter in sorted({letter for letter, _ in cells}):
-        row = [cells.get((letter, read)) for read in columns]
-        sure = sum(cell.sure for cell in row if cell and cell.read != letter)
-        rows.append((letter, *(cell.count if cell else "" for cell in row), sure))
-    header = (f"letter {place} read as", *(read or "none" for read in columns), "sure and wrong")
-    return format_table(header, rows)
 
 
 def _tabulate_curves(result: ConditionsResult) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.networks.weights import WEIGHTS
@@ -106,10 +106,7 @@ class Published:
 
 
 def publish_run(report: Report) -> PublishedRun:
-    """Return the figures of a report, without data of single plates, which is personal data.
-
-    The counts of letters are left out, too.
-    """
+    """Return the figures of a report, without data of single plates, which is personal data."""
     return PublishedRun(
         engines=report.engines,
         weights_sha256=report.weights_sha256,
@@ -117,7 +114,7 @@ def publish_run(report: Report) -> PublishedRun:
         text_threshold=report.settings.text_threshold,
         reading=_publish_reading(report),
         detection=_publish_detection(report.detection),
-        conditions=report.conditions and replace(report.conditions, letters=()),
+        conditions=report.conditions,
     )
 
 

@@ -12,7 +12,6 @@ from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
 from workshop.evaluation.reading import (
     Confusion,
     Coverage,
-    LetterCount,
     ScoreBin,
     align,
     coverage_curve,
@@ -64,7 +63,6 @@ def write_reading(
     write_csv(PlateRow, map(row_of, missed), folder / "misses.csv")
     write_sheets((draw(tile_of(outcome)) for outcome in missed), folder, "misses")
     write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
-    write_csv(LetterCount, result.characters.letters, folder / "letters.csv")
     curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
     write_csv(Coverage, curve, folder / "coverage.csv")
     plot([draw_coverage(curve, threshold)], folder / "coverage.png")
