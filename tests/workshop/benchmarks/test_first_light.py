@@ -17,11 +17,10 @@ from workshop.benchmarks.first_light.__main__ import write_page
 from workshop.benchmarks.first_light.decoding_step import draw_files
 from workshop.benchmarks.first_light.server_steps import (
     NVIDIA_SMI,
-    OPTIONS,
     report,
     watch_gpu_memory,
 )
-from workshop.benchmarks.first_light.steps import REHEARSAL, WAYS, WHOLE, StepResult
+from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
 from workshop.benchmarks.service import wait
 
 RIGHT = StepResult("The machine", ("what", "value"), (("GPU", "none"),))
@@ -106,12 +105,6 @@ def test_nvimagecodec_has_opencvs_pixels_and_its_time_is_measured() -> None:
     assert [*found.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
 
 
-def test_each_way_to_run_a_server_is_a_step_with_options() -> None:
-    steps = [*first_light.list_steps(WHOLE)]
-    assert [f"settings-{way}" for way in WAYS] == [
-        step for step in steps if step[:9] == "settings-"
-    ]
-    assert {*WAYS} == OPTIONS.keys()
 
 
 SMI = """#!/bin/sh
