@@ -105,8 +105,6 @@ def test_nvimagecodec_has_opencvs_pixels_and_its_time_is_measured() -> None:
     assert [*found.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
 
 
-
-
 SMI = """#!/bin/sh
 echo "$@" >> "$FOLDER/asked"
 case $(wc -l < "$FOLDER/asked") in 1) echo 300;; 2) echo 5000;; *) echo 700;; esac

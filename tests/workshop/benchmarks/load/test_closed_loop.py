@@ -57,8 +57,6 @@ def test_an_error_is_an_outcome(error: Exception, outcome: Outcome) -> None:
     assert Outcome(call.status, call.is_wrong, call.error) == outcome
 
 
-
-
 def broken(number: int) -> Outcome:
     raise IndexError("a bug")
 

@@ -40,12 +40,6 @@ def test_the_seed_decides_which_plates_are_rendered() -> None:
     assert np.array_equal(first.corners, second.corners, equal_nan=True)
 
 
-
-
-
-
-
-
 @pytest.mark.parametrize(
     ("width_px", "shape", "half_wh"),
     [
