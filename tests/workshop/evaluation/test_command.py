@@ -197,7 +197,6 @@ def test_the_table_has_every_condition(under_conditions) -> None:
     first = report.conditions.each[0]
     assert (first.name, first.std.read, first.std.wrong) == ("as it is", 1, 1)
     assert "conditions, 2 standard plates in each" in result.stdout
-    assert "letter 1 read as" in result.stdout
     assert "28 of 28, smeared 21 px" in result.stderr
 
 
