@@ -222,7 +222,7 @@ class DetectionResult:
     at_best_f1: OperatingPoint
     map50: float
     map50_95: float
-    by_width_px: tuple[HitRate, ...]
+    by_width_px: tuple[HitRate, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,6 @@ class Diagram:
         x_ticks: The ticks of the x axis; if there are any, the axis is logarithmic.
         x_names: The names at 0, 1, 2 ... on the x axis, in place of numbers.
         x_names_deg: The rotation of the names in degrees, anticlockwise.
-        shaded: The range of the x axis with a grey background.
-        is_legend_beside: True when the legend is to the right of the axes, outside the diagram.
     """
 
     title: str
@@ -75,8 +73,6 @@ class Diagram:
     x_names: tuple[str, ...] = ()
     x_names_deg: float = 0.0
     is_log: bool = False
-    shaded: tuple[float, float] | None = None
-    is_legend_beside: bool = False
 
 
 def plot(rows: Sequence[Sequence[Diagram]], path: Path) -> None:
@@ -101,20 +97,11 @@ def _draw(axes: Axes, diagram: Diagram) -> None:
         title=diagram.title, xlabel=diagram.x_label, ylabel=diagram.y_label,
         xlim=diagram.x_limits, ylim=diagram.y_limits,
     )  # fmt: skip
-    if diagram.shaded:
-        axes.axvspan(*diagram.shaded, color=FAINT, alpha=0.3, linewidth=0, zorder=0)
     if any(mark.label for mark in diagram.marks):
-        _add_legend(axes, is_beside=diagram.is_legend_beside)
+        axes.legend(fontsize="small")
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _add_legend(axes: Axes, *, is_beside: bool) -> None:
-    if is_beside:
-        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-    else:
-        axes.legend(fontsize="small")
 
 
 def _draw_line(axes: Axes, line: Line) -> None:

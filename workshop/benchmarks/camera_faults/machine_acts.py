@@ -71,9 +71,8 @@ def forbid_processes(world: World) -> Iterator[None]:
 
 def step_clock(seconds: int, *, is_undone: bool = False) -> Act:
     """Set a wall clock ahead or back, and perhaps right again at the end."""
-    return make(
-        lambda world: world.set_clock(seconds), lambda world: is_undone and world.set_clock(0)
-    )
+    back_to = 0 if is_undone else seconds
+    return make(lambda world: world.set_clock(seconds), lambda world: world.set_clock(back_to))
 
 
 def _step_to_and_fro(world: World) -> None:

@@ -83,14 +83,12 @@ class CameraPromise:
     Attributes:
         is_blind: Cameras cannot be followed meanwhile. A vehicle that passes then need not be seen,
             and one that is there at the start or the end may be two passes.
-        gap_s: Longest time without a look of a camera.
         recover_s: Longest time from the fault's end until the cameras have their rate.
         may_not_open: The gate may stay shut.
         status: Exit status at the end of the run.
     """
 
     is_blind: bool = False
-    gap_s: float | None = 3.0
     recover_s: float = 10.0
     may_not_open: bool = False
     status: int | None = 0
@@ -150,7 +148,6 @@ class CameraRow:
         doubled: Vehicles with several passes.
         repeated: Events that came to a sink again, with their id.
         wrong_openings: Requests to the relay that must not be.
-        gap_s: Longest time without a look of a camera.
         back_s: Time until the cameras had their rate.
         told_s: Time from the last vehicle that counts until everything was told.
         end_s: Time that the end of the command took.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.networks.weights import WEIGHTS
@@ -12,7 +12,6 @@ from workshop.evaluation.results import (
     ConditionsResult,
     Decoding,
     DetectionResult,
-    OperatingPoint,
     Report,
     Verdicts,
 )
@@ -41,19 +40,6 @@ class PublishedReading:
 
 
 @dataclass(frozen=True)
-class PublishedDetection:
-    """The figures of detection, at IoU 0.5 unless the name says otherwise."""
-
-    pictures: int
-    labels: int
-    ignored: int
-    at_threshold: OperatingPoint
-    at_best_f1: OperatingPoint
-    map50: float
-    map50_95: float
-
-
-@dataclass(frozen=True)
 class PublishedRun:
     """The figures of one evaluation.
 
@@ -66,7 +52,7 @@ class PublishedRun:
     detector_side_px: int
     text_threshold: float
     reading: PublishedReading | None
-    detection: PublishedDetection | None
+    detection: DetectionResult | None
     conditions: ConditionsResult | None = None
 
 
@@ -113,7 +99,7 @@ def publish_run(report: Report) -> PublishedRun:
         detector_side_px=report.settings.detector_side_px,
         text_threshold=report.settings.text_threshold,
         reading=_publish_reading(report),
-        detection=_publish_detection(report.detection),
+        detection=report.detection and replace(report.detection, by_width_px=()),
         conditions=report.conditions,
     )
 
@@ -130,18 +116,4 @@ def _publish_reading(report: Report) -> PublishedReading | None:
         ece=reading.calibration.ece,
         ece_equal_mass=reading.calibration.ece_equal_mass,
         brier=reading.calibration.brier,
-    )
-
-
-def _publish_detection(detection: DetectionResult | None) -> PublishedDetection | None:
-    if detection is None:
-        return None
-    return PublishedDetection(
-        pictures=detection.pictures,
-        labels=detection.labels,
-        ignored=detection.ignored,
-        at_threshold=detection.at_threshold,
-        at_best_f1=detection.at_best_f1,
-        map50=detection.map50,
-        map50_95=detection.map50_95,
     )

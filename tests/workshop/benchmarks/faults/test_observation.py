@@ -126,11 +126,3 @@ def test_the_first_is_killed_at_once_and_the_next_when_it_is_replaced(worker) ->
     assert killer.killed == [("stn", worker.pid)]
     killer.kill()  # it has ended
     assert len(killer.killed) == 1
-
-
-def test_without_a_pause_nobody_is_killed(worker) -> None:
-    killer = Killer(OneWorker(worker.pid), pause_s=0)
-    with killer.run():
-        pass
-    assert killer.killed == []
-    assert worker.poll() is None
