@@ -182,3 +182,21 @@ class Subscriber:
                     async for message in client.messages:
                         self.documents.append(json.loads(bytes(message.payload)))
             await asyncio.sleep(AGAIN_S)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    """Mount a small disk for the length of a `with` block.
+
+    Raises:
+        CannotBeMadeError: This user may not.
+    """
+    folder.mkdir(exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "tmpfs", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotBeMadeError(f"no small disk, which root may mount: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ from workshop.benchmarks.camera_faults.programs import (
     Program,
     Subscriber,
     make_broker,
+    small_disk,
 )
 from workshop.benchmarks.camera_faults.timetable import Sight, Street
 from workshop.benchmarks.camera_faults.watching import WatchCommand
@@ -147,24 +147,6 @@ def run_world(setting: Setting) -> Iterator[World]:
             stack.enter_context(command.polled())
             command.start()
         yield world
-
-
-@contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[None]:
-    """Mount a small disk for the length of a `with` block.
-
-    Raises:
-        CannotBeMadeError: This user may not.
-    """
-    folder.mkdir(exist_ok=True)
-    command = ["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "tmpfs", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CannotBeMadeError(f"no small disk, which root may mount: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)
 
 
 def _make_clock(setting: Setting, stack: ExitStack) -> tuple[Path | None, dict[str, str]]:
