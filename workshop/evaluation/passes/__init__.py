@@ -1,0 +1,1 @@
+"""Passes of clips, compared with their truth."""

@@ -1,0 +1,118 @@
+"""Measures the passes of clips: rendered ones against their truth, others as a table of passes.
+
+Example:
+    python -m workshop.rendering.road.clips --out clips --count 60
+    python -m workshop.evaluation.passes clips
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.networks.engines import Engine
+from orchestrator.pipeline import recognize
+from orchestrator.plates import Plates
+from plate_cameras.configuration import Camera
+from plate_cameras.passes import Pass, PassEvent
+from plate_cameras.tracking.pass_tracker import PassTracker
+from workshop.evaluation.passes.clip_readings import KnownPixels, ReadFrame, Recognize, read_clip
+from workshop.evaluation.passes.pass_outcomes import (
+    ClipOutcome,
+    calibration_table,
+    judge_clip,
+    outcome_table,
+    pass_table,
+    speed_table,
+)
+from workshop.evaluation.recognizers import load_here
+from workshop.rendering.road.clips import read_truth
+
+
+@dataclass(frozen=True)
+class TrackedClip:
+    """The events of one clip, and the CPU time of its tracker."""
+
+    events: tuple[PassEvent, ...]
+    frames: int
+    seconds: float
+
+
+def track(frames: Sequence[ReadFrame], camera: Camera) -> TrackedClip:
+    """Follow the plates of a clip."""
+    tracker = PassTracker(camera, pixels=KnownPixels(frames))
+    started = time.process_time()
+    events = [event for frame in frames for event in tracker.update(frame.frame, frame.plates)]
+    events += tracker.close()
+    return TrackedClip(tuple(events), len(frames), time.process_time() - started)
+
+
+def recognize_lazily(threads: int) -> Recognize:
+    """Return a recognizer that loads its networks when it gets its first picture."""
+    loaded: list[Recognize] = []
+
+    def read(picture: object) -> Plates:
+        if not loaded:
+            networks = load_here(None, Engine.AUTO, threads)
+            loaded.append(lambda bgr: recognize(bgr, networks))
+        return loaded[0](picture)  # type: ignore[arg-type]  # a tensor
+
+    return read
+
+
+def measure(
+    clips: Iterable[Path], recognizer: Recognize, looks_per_s: float, folder: Path
+) -> tuple[list[ClipOutcome], dict[str, list[Pass]], list[TrackedClip]]:
+    """Track clips; return the outcomes of those with truth, and the passes of the others."""
+    outcomes, tables, tracked = [], {}, []
+    for clip in clips:
+        frames = read_clip(clip, recognizer, looks_per_s, folder)
+        file = clip.with_suffix(".json")
+        truth = read_truth(file) if file.is_file() else None
+        angle = truth.view_angle_deg if truth else None
+        tracked_clip = track(frames, Camera(clip.stem, str(clip), view_angle_deg=angle))
+        tracked.append(tracked_clip)
+        if truth:
+            outcomes.append(judge_clip(truth, tracked_clip.events))
+        else:
+            closed = [event.passed for event in tracked_clip.events if event.kind == "closed"]
+            tables[clip.name] = closed
+    return outcomes, tables, tracked
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Measure the passes of clips.")
+    parser.add_argument("clips", type=Path, nargs="+", help="folders of clips, or clips")
+    parser.add_argument("--looks", type=float, default=30.0, help="most frames a second; 30")
+    parser.add_argument(
+        "--readings",
+        type=Path,
+        default=Path("reports/readings"),
+        help="folder of the readings, which are kept; reports/readings",
+    )
+    parser.add_argument("--threads", type=int, default=1, help="of the networks; 1")
+    options = parser.parse_args(arguments)
+    clips = [
+        clip
+        for path in options.clips
+        for clip in (sorted(path.glob("*.mp4")) if path.is_dir() else [path])
+    ]
+    options.readings.mkdir(parents=True, exist_ok=True)
+    recognizer = recognize_lazily(options.threads)
+    outcomes, tables, tracked = measure(clips, recognizer, options.looks, options.readings)
+    parts = [f"{name}\n{pass_table(passes)}" for name, passes in tables.items()]
+    if outcomes:
+        parts += [outcome_table(outcomes), calibration_table(outcomes), speed_table(outcomes)]
+    frames, seconds = sum(clip.frames for clip in tracked), sum(clip.seconds for clip in tracked)
+    parts.append(
+        f"tracker: {1000 * seconds / max(1, frames):.2f} ms of CPU a frame, {frames} frames"
+    )
+    sys.stdout.write("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Readings of the frames of clips, kept in files.
+
+Recognition takes most of the time. With the file, another tracker is measured in seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+import torch
+
+from orchestrator.plates import Plate, PlateRegion, Plates
+from plate_cameras.frames import Frame, Xyxy
+from plate_cameras.tracking.plate_pixels import PlatePixels
+
+JPEG_QUALITY = 90
+ENDING = ".readings.json"
+
+Recognize = Callable[[torch.Tensor], Plates]
+"""Finds and reads the plates of a picture, uint8 [H, W, 3] BGR."""
+
+
+@dataclass(frozen=True)
+class ReadFrame:
+    """A frame of a clip with its plates, without its pixels.
+
+    Attributes:
+        frame: The frame; its JPEG is empty.
+        sharpness: Sharpness of each plate.
+    """
+
+    frame: Frame
+    plates: Plates
+    sharpness: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class KnownPixels(PlatePixels):
+    """Gives the sharpness of plates that was measured before, and empty crops."""
+
+    frames: Sequence[ReadFrame]
+
+    def measure(self, frame: Frame, boxes: Sequence[Xyxy]) -> list[float]:
+        read = self.frames[frame.number]
+        known = {
+            plate.xyxy: sharp for plate, sharp in zip(read.plates, read.sharpness, strict=True)
+        }
+        return [known[box] for box in boxes]
+
+    def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
+        del frame, box, others
+        return b""
+
+
+def read_clip(
+    clip: Path, recognize: Recognize, looks_per_s: float, folder: Path
+) -> list[ReadFrame]:
+    """Return the readings of a clip: those of its file, or new ones, which are kept there.
+
+    Args:
+        clip: A video file.
+        recognize: Finds and reads plates.
+        looks_per_s: Most frames a second that are read.
+        folder: Folder of the files. A file that is older than its clip is not used.
+    """
+    kept = folder / f"{clip.stem}.{looks_per_s:g}{ENDING}"
+    if kept.is_file() and kept.stat().st_mtime >= clip.stat().st_mtime:
+        return [_from_dict(known) for known in json.loads(kept.read_text(encoding="utf-8"))]
+    frames = [_read(frame, recognize) for frame in clip_frames(clip, looks_per_s)]
+    kept.write_text(json.dumps([_to_dict(frame) for frame in frames]), encoding="utf-8")
+    return frames
+
+
+def clip_frames(clip: Path, looks_per_s: float) -> Iterator[Frame]:
+    """Yield the frames of a clip as JPEG files, at most so many a second."""
+    next_s, number = 0.0, 0
+    with av.open(str(clip)) as of:
+        of.streams.video[0].thread_count = 1
+        for decoded in of.decode(video=0):
+            time_s = float(decoded.time or 0.0)
+            if time_s + 1e-6 < next_s:
+                continue
+            next_s = max(next_s + 1 / looks_per_s, time_s)
+            bgr = decoded.to_ndarray(format="bgr24")
+            jpeg = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])[1].tobytes()
+            yield Frame(clip.stem, number, time_s, "file", jpeg, (bgr.shape[1], bgr.shape[0]))
+            number += 1
+
+
+def _read(frame: Frame, recognize: Recognize) -> ReadFrame:
+    bgr = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), cv2.IMREAD_COLOR)
+    plates = recognize(torch.from_numpy(bgr))
+    sharpness = PlatePixels().measure(frame, [plate.xyxy for plate in plates])
+    return ReadFrame(_without_jpeg(frame), plates, tuple(sharpness))
+
+
+def _without_jpeg(frame: Frame) -> Frame:
+    return Frame(frame.camera, frame.number, frame.time_s, frame.clock, b"", frame.size_wh)
+
+
+def _to_dict(read: ReadFrame) -> dict[str, Any]:
+    frame = read.frame
+    return {
+        "camera": frame.camera,
+        "number": frame.number,
+        "time_s": frame.time_s,
+        "size_wh": frame.size_wh,
+        "sharpness": read.sharpness,
+        "plates": [asdict(plate) for plate in read.plates],
+    }
+
+
+def _from_dict(known: dict[str, Any]) -> ReadFrame:
+    frame = Frame(
+        known["camera"], known["number"], known["time_s"], "file", b"", tuple(known["size_wh"])
+    )
+    plates = tuple(map(_to_plate, known["plates"]))
+    return ReadFrame(frame, Plates(plates), tuple(known["sharpness"]))
+
+
+def _to_plate(known: dict[str, Any]) -> Plate:
+    lists = ("xyxy", "character_scores")
+    pairs = ("candidates", "corners")
+    values = {name: tuple(known[name]) for name in lists}
+    values |= {name: tuple(map(tuple, known[name])) for name in pairs}
+    region = PlateRegion(**known["region"]) if known["region"] else None
+    return Plate(**{**known, **values, "region": region})

@@ -1,0 +1,293 @@
+"""Judges the passes of a clip by its truth, and makes tables of passes and outcomes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from plate_cameras.passes import Pass, PassEvent
+from workshop.rendering.road.clips import Truth, TruthPass
+from workshop.reporting.tables import format_number, format_percent, format_table
+
+MIN_READABLE = 2
+"""Number of frames with a readable plate from which a pass counts."""
+OTHERS_SHARE = 0.2
+"""Share of a pass's looks at another vehicle from which it is merged."""
+MIN_KMH = 5.0
+"""Least true speed of a vehicle that counts as moving."""
+NEAR = 0.6
+"""Greatest distance of a plate from its true place, in true widths."""
+
+
+@dataclass(frozen=True)
+class ClipOutcome:
+    """The outcomes of the vehicles of one clip.
+
+    Attributes:
+        scenario, conditions, rate: See `Truth`.
+        counted: Number of passes that count: their plate is readable in two frames.
+        found: Number of those that have a pass.
+        split: Number of those that have several.
+        exact: Number of those whose first pass has exactly their text.
+        merged: Passes with looks at several vehicles.
+        passes: All passes that were told.
+        spurious: Passes of no vehicle, and all but the first of a vehicle.
+        agreed: Number of those counted whose pass agreed.
+        agreed_after_s: Time from the first readable frame to the event `agreed`, of each.
+        texts: The score of each text that was shown, and whether it was right.
+        missed: Texts of the passes that were not found.
+        wrong: True and shown text of each pass that was read otherwise.
+        speeds: True speed of each moving vehicle, with the told one and its error, km/h.
+    """
+
+    scenario: str
+    conditions: str
+    rate: float
+    counted: int
+    found: int
+    split: int
+    exact: int
+    merged: int
+    passes: int
+    spurious: int
+    agreed: int
+    agreed_after_s: tuple[float, ...]
+    texts: tuple[tuple[float, bool], ...]
+    missed: tuple[str, ...]
+    wrong: tuple[tuple[str, str], ...]
+    speeds: tuple[tuple[float, float | None, float | None], ...] = ()
+
+
+def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
+    """Judge the events of a clip."""
+    closed = [event.passed for event in events if event.kind == "closed"]
+    agreed = {event.passed.id: event.passed for event in events if event.kind == "agreed"}
+    shown = [vehicles_of(vehicle_pass, truth) for vehicle_pass in closed]
+    by_vehicle: dict[int, list[Pass]] = {}
+    for one, seen in zip(closed, shown, strict=True):
+        if seen:
+            by_vehicle.setdefault(seen.most_common(1)[0][0], []).append(one)
+    counted = {
+        index: vehicle_pass
+        for index, vehicle_pass in enumerate(truth.passes)
+        if len(vehicle_pass.readable) >= MIN_READABLE
+    }
+    matched = {index: by_vehicle[index] for index in counted if index in by_vehicle}
+    longest = {
+        index: max(each, key=lambda vehicle_pass: len(vehicle_pass.observations))
+        for index, each in matched.items()
+    }
+    settled = {
+        index: agreed[vehicle_pass.id]
+        for index, vehicle_pass in longest.items()
+        if vehicle_pass.id in agreed
+    }
+    return ClipOutcome(
+        scenario=truth.scenario,
+        conditions=truth.conditions,
+        rate=truth.rate,
+        counted=len(counted),
+        found=len(matched),
+        split=sum(len(each) > 1 for each in matched.values()),
+        exact=sum(
+            vehicle_pass.text == counted[index].text for index, vehicle_pass in longest.items()
+        ),
+        merged=sum(map(_is_merged, shown)),
+        passes=len(closed),
+        spurious=len(closed) - len(by_vehicle),
+        agreed=len(settled),
+        agreed_after_s=tuple(
+            vehicle_pass.last_seen_s - (counted[index].first_s or 0.0)
+            for index, vehicle_pass in settled.items()
+        ),
+        texts=tuple(_text_scores(truth, by_vehicle)),
+        missed=tuple(
+            vehicle_pass.text for index, vehicle_pass in counted.items() if index not in matched
+        ),
+        wrong=tuple(
+            (counted[index].text, vehicle_pass.text)
+            for index, vehicle_pass in longest.items()
+            if vehicle_pass.text != counted[index].text
+        ),
+        speeds=tuple(
+            (true_kmh, vehicle_pass.speed_kmh, vehicle_pass.speed_error_kmh)
+            for index, vehicle_pass in longest.items()
+            if (true_kmh := counted[index].speed_kmh or 0) >= MIN_KMH
+        ),
+    )
+
+
+def vehicles_of(vehicle_pass: Pass, truth: Truth) -> Counter[int]:
+    """Return how many of a pass's looks show each vehicle of the truth."""
+    seen: Counter[int] = Counter()
+    for observation in vehicle_pass.observations:
+        x0, y0, x1, y1 = observation.plate.xyxy
+        middle = (x0 + x1) / 2, (y0 + y1) / 2
+        distances = {
+            index: distance
+            for index, vehicle in enumerate(truth.passes)
+            if (distance := _distance(vehicle, observation.time_s, truth.rate, middle)) <= NEAR
+        }
+        if distances:
+            seen[min(distances, key=lambda index: distances[index])] += 1
+    return seen
+
+
+def _distance(vehicle: TruthPass, time_s: float, rate: float, middle: tuple[float, float]) -> float:
+    """Return the distance of a point from a vehicle's plate at a time, in plate widths."""
+    for box in vehicle.boxes:
+        if abs(box.time_s - time_s) < 0.5 / rate:
+            x0, y0, x1, y1 = box.xyxy
+            away = ((x0 + x1) / 2 - middle[0]) ** 2 + ((y0 + y1) / 2 - middle[1]) ** 2
+            return float(away**0.5 / max(1.0, x1 - x0))
+    return float("inf")
+
+
+def _is_merged(seen: Counter[int]) -> bool:
+    whole = sum(seen.values())
+    return sum(count > OTHERS_SHARE * whole for count in seen.values()) > 1
+
+
+def _text_scores(truth: Truth, by_vehicle: dict[int, list[Pass]]) -> list[tuple[float, bool]]:
+    """Return score and correctness of the best text of each pass, shown or not."""
+    return [
+        (vehicle_pass.text_score, vehicle_pass.candidates[0][0] == truth.passes[index].text)
+        for index, each in by_vehicle.items()
+        for vehicle_pass in each
+        if vehicle_pass.candidates
+    ]
+
+
+EDGES = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0001)
+"""Edges of the bins of scores."""
+HEADER = (
+    "clips", "passes", "found", "exact", "spurious", "split", "merged", "agreed", "after s",
+)  # fmt: skip
+
+
+def outcome_table(outcomes: Sequence[ClipOutcome]) -> str:
+    """Return a row for each light and weather, then for each scenario and frame rate."""
+    rows = []
+    for key in (
+        lambda outcome: outcome.conditions,
+        lambda outcome: f"{outcome.conditions}, {outcome.scenario}",
+        lambda outcome: f"{outcome.conditions}, {outcome.rate:g} frames/s",
+    ):
+        rows += [_row(name, those) for name, those in sorted(_groups(outcomes, key).items())]
+    return format_table(HEADER, rows)
+
+
+def speed_table(outcomes: Sequence[ClipOutcome]) -> str:
+    """Return a row for each scenario: how many speeds are told, and their errors, in per cent."""
+    rows = []
+    for scenario, those in sorted(_groups(outcomes, lambda outcome: outcome.scenario).items()):
+        speeds = [speed for outcome in those for speed in outcome.speeds]
+        told = [(true, kmh, error) for true, kmh, error in speeds if kmh and error]
+        errors = sorted(abs(kmh / true - 1) for true, kmh, _ in told)
+        within = sum(abs(kmh - true) <= error for true, kmh, error in told)
+        shares = (median(errors), errors[9 * len(errors) // 10], errors[-1]) if errors else ()
+        cells = [*map(format_percent, shares), format_percent(within / len(told))] if told else []
+        rows.append((scenario, len(speeds), len(told), *cells, *[None] * (4 - len(cells))))
+    header = (
+        "scenario",
+        "moving",
+        "told",
+        "median error",
+        "nine in ten",
+        "greatest",
+        "within error",
+    )
+    return format_table(header, rows)
+
+
+def calibration_table(outcomes: Sequence[ClipOutcome]) -> str:
+    """Return a row for each bin of scores, and the expected calibration error."""
+    rows: list[list[str | int | None]] = []
+    for conditions, those in sorted(_groups(outcomes, lambda outcome: outcome.conditions).items()):
+        texts = [text for outcome in those for text in outcome.texts]
+        rows.append([conditions, len(texts), None, None, format_number(calibration_error(texts))])
+        for low, high in pairwise(EDGES):
+            inside = [(score, right) for score, right in texts if low <= score < high]
+            if inside:
+                mean = sum(score for score, _ in inside) / len(inside)
+                share = sum(right for _, right in inside) / len(inside)
+                cells = (len(inside), format_number(mean), format_number(share), None)
+                rows.append([f"  {low:g} to {min(high, 1):g}", *cells])
+    return format_table(("score", "texts", "mean score", "right", "ECE"), rows)
+
+
+def calibration_error(texts: Sequence[tuple[float, bool]]) -> float | None:
+    """Return the mean distance of score and share of right texts, weighted by bins."""
+    error = 0.0
+    for low, high in pairwise(EDGES):
+        inside = [(score, right) for score, right in texts if low <= score < high]
+        error += abs(sum(score - right for score, right in inside))
+    return error / len(texts) if texts else None
+
+
+def pass_table(passes: Iterable[Pass]) -> str:
+    """Return a row for each pass of a clip."""
+    rows = [
+        (
+            vehicle_pass.text or "(unreadable)",
+            format_number(vehicle_pass.text_score),
+            f"{vehicle_pass.first_seen_s:.2f}",
+            f"{vehicle_pass.last_seen_s:.2f}",
+            len(vehicle_pass.observations),
+            vehicle_pass.direction,
+            f"{vehicle_pass.speed_widths_s:.1f}",
+            round(
+                vehicle_pass.best.observation.plate.xyxy[2]
+                - vehicle_pass.best.observation.plate.xyxy[0]
+            ),
+            f"{vehicle_pass.best.observation.time_s:.2f}",
+        )
+        for vehicle_pass in passes
+    ]
+    header = (
+        "text",
+        "score",
+        "first s",
+        "last s",
+        "looks",
+        "direction",
+        "widths/s",
+        "px",
+        "best s",
+    )
+    return format_table(header, rows)
+
+
+def _groups(
+    outcomes: Iterable[ClipOutcome], key: Callable[[ClipOutcome], str]
+) -> dict[str, list[ClipOutcome]]:
+    groups: dict[str, list[ClipOutcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(key(outcome), []).append(outcome)
+    return groups
+
+
+def _row(name: str, those: Sequence[ClipOutcome]) -> tuple[str | int | None, ...]:
+    counted, found = (
+        sum(outcome.counted for outcome in those),
+        sum(outcome.found for outcome in those),
+    )
+    passes, agreed = (
+        sum(outcome.passes for outcome in those),
+        sum(outcome.agreed for outcome in those),
+    )
+    after = [after for outcome in those for after in outcome.agreed_after_s]
+    return (
+        name,
+        counted,
+        format_percent(found / counted if counted else None),
+        format_percent(sum(outcome.exact for outcome in those) / found if found else None),
+        format_percent(sum(outcome.spurious for outcome in those) / passes if passes else None),
+        sum(outcome.split for outcome in those),
+        sum(outcome.merged for outcome in those),
+        format_percent(agreed / counted if counted else None),
+        f"{median(after):.2f}" if after else None,
+    )
