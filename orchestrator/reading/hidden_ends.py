@@ -34,7 +34,7 @@ MIN_EVIDENCE = 1.0
 """Log odds from which an end counts as hidden; see docs/why/evaluation.md."""
 
 NETWORK = RUSSIA.with_name("hidden_ends.npz")
-"""The trained network; docs/training.md says what program wrote it."""
+"""The trained network; `python -m workshop.training.hidden_ends` writes such a file."""
 
 Floats = npt.NDArray[np.float32]
 Layers = Sequence[tuple[Floats, Floats]]

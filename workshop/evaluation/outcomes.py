@@ -88,7 +88,7 @@ def judge(
     """
     free_texts = answer.free_texts or (None,) * len(answer.plates)
     plates = list(zip(answer.plates, free_texts, strict=True))
-    centres = [to_source(_centre_of(plate.xyxy)) for plate in answer.plates]
+    centres = [to_source(centre_of(plate.xyxy)) for plate in answer.plates]
     outcomes = []
     for label in scene.plates:
         inside = [
@@ -100,7 +100,8 @@ def judge(
     return outcomes
 
 
-def _centre_of(xyxy: Box) -> Point:
+def centre_of(xyxy: Box) -> Point:
+    """Return the centre of a box."""
     return (xyxy[0] + xyxy[2]) / 2, (xyxy[1] + xyxy[3]) / 2
 
 
