@@ -196,8 +196,8 @@ def read_boxes(
     """
     images = _check_folder(folder / "images" / split)
     labels = _check_folder(label_folder(images))
-    paths = _list_pictures(images)
-    ignored = _read_ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
+    paths = list_pictures(images)
+    ignored = read_ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
     pictures = [
         BoxedPicture(path, read_labels(label_file(path)), tuple(ignored.get(path.name, ())))
         for path in selection.of(paths)
@@ -207,7 +207,7 @@ def read_boxes(
     return pictures
 
 
-def _list_pictures(folder: Path) -> list[Path]:
+def list_pictures(folder: Path) -> list[Path]:
     """Return the pictures of a folder, in the order of their names.
 
     Raises:
@@ -226,7 +226,7 @@ def _plate(where: str, row: dict[str, str], alphabet: str) -> LabelledPlate:
     return LabelledPlate(row["text"], row["type"], _box(where, row), row.get("format") or "")
 
 
-def _read_ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str, list[Box]]:
+def read_ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str, list[Box]]:
     """Read a CSV of plates without a label (image, x0, y0, x1, y1), by the picture's name.
 
     Raises:

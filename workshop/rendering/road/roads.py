@@ -47,6 +47,8 @@ MAX_SMEAR_PX = 10
 
 Mount = Callable[[np.random.Generator, Car], Car]
 """Function that returns a car with what it carries at its place for plates."""
+Decorate = Callable[[Light], Sequence[Quad]]
+"""Function that draws things over a road, and returns their corners."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def road(
     if not texts:
         raise ValueError("texts: wanted at least one, got none")
     mounts = [_plate_mount(country or russia(), text) for text in texts]
-    picture, quads = photograph_road(np.random.default_rng(seed), mounts, size_wh)
+    picture, quads, _ = photograph_road(np.random.default_rng(seed), mounts, size_wh)
     xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
     return Scene(picture, xyxy, tuple(map(plain, texts[: len(quads)])), quads)
 
@@ -93,16 +95,19 @@ def photograph_road(
     rng: np.random.Generator,
     mounts: Sequence[Mount],
     size_wh: tuple[int, int],
-) -> tuple[Bgr, NDArray[np.float32]]:
+    decorate: Decorate = lambda _: (),
+) -> tuple[Bgr, NDArray[np.float32], list[Quad]]:
     """Photograph a road with one car for each mount, as long as there is room.
 
     Args:
         rng: Source of all randomness.
         mounts: Functions that mount a plate or another thing on a car; at least one.
         size_wh: Size of the picture, pixels.
+        decorate: Draws things over the road, before light, lens and recording.
 
     Returns:
-        The picture, and the corners of each car's place for plates, (cars, 4, 2) pixels.
+        The picture, the corners of each car's place for plates, (cars, 4, 2) pixels, and those of
+        the things that `decorate` drew.
     """
     view, stands = _fill(rng, len(mounts), size_wh)
     carried = zip(stands, mounts, strict=False)  # there may be no room for the last cars
@@ -110,11 +115,12 @@ def photograph_road(
     light = draw_surroundings(rng, view)
     for car in sorted(cars, key=lambda standing: -standing.away):
         car.layer.over(light)
+    things = decorate(light)
     hour = str(rng.choice(HOURS, p=HOUR_SHARES))
     light = view.through_lens(_illuminate(rng, light, cars, hour))
     picture = _record(rng, light, is_grey=hour == "infrared")
     quads = view.bend(np.stack([car.quad for car in cars])).astype(np.float32)
-    return picture, quads
+    return picture, quads, [view.bend(quad) for quad in things]
 
 
 def _plate_mount(country: Country, text: str) -> Mount:

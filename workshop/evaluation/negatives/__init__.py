@@ -1,0 +1,1 @@
+"""Texts that are shown where no plate is."""

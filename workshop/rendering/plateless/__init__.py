@@ -1,0 +1,1 @@
+"""Pictures without plates, full of things that look like plates."""
