@@ -14,7 +14,7 @@ def test_a_full_service_refuses_with_503(begin: Start) -> None:
     gateway.triton.gate.clear()
     first = gateway.send()
     gateway.triton.asked.acquire(timeout=20)
-    second = gateway.send()
+    second = gateway.send(source="127.0.0.3")
     until(lambda: b"plates_gateway_waiting 1.0" in gateway.metrics(), "a queue")
     status, headers, body = answer_of(gateway.send(source="127.0.0.2"))
     gateway.triton.gate.set()
