@@ -149,6 +149,12 @@ def test_a_call_is_given_up_within_its_time(within_s: float, least_s: float, mos
     assert least_s <= triton.now <= most_s
 
 
+def test_a_late_call_is_told_the_time_of_all_its_tries() -> None:
+    triton = Triton(AWAY, AWAY, DeadlineExceeded("wanted an answer within -0 s"))
+    with pytest.raises(DeadlineExceeded, match=r"^wanted an answer within 5 s, got none$"):
+        triton.ask(call(), 5.0)
+
+
 def test_at_the_end_of_the_gateway_nothing_is_sent_again() -> None:
     triton = Triton(AWAY)
     triton.retries.end()
