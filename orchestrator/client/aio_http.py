@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import aiohttp
 
 from orchestrator.client.http_connections import CONNECTIONS
-from orchestrator.client.inference import HttpResponse, OutgoingRequest
+from orchestrator.client.inference import HttpResponse, OutgoingRequest, check_size
 from orchestrator.client.server_address import ServerAddress
 from orchestrator.client.sockets import make_context
 
@@ -86,6 +86,7 @@ class AioHttpConnections:
             connector=aiohttp.TCPConnector(limit=limit, ssl=self._tls),
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=SKIPPED_HEADERS,
+            auto_decompress=False,  # nobody asked for a compressed one, which may grow without end
             trace_configs=tracing,
         )
 
@@ -103,7 +104,11 @@ class AioHttpConnections:
             timeout=aiohttp.ClientTimeout(total=timeout_s, ceil_threshold=timeout_s),
             trace_request_ctx=connection,
         ) as response:
-            return HttpResponse(response.status, response.headers, await response.read())
+            received = bytearray()
+            async for part in response.content.iter_any():
+                received += part
+                check_size(received)
+            return HttpResponse(response.status, response.headers, bytes(received))
 
 
 class AioStream:

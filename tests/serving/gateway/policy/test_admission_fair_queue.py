@@ -142,6 +142,42 @@ async def test_slow_pictures_leave_a_worker_to_others_and_a_client_has_one_in_wo
     assert story.admission.counts() == NOTHING
 
 
+async def test_a_new_client_has_no_more_in_work_than_there_are_workers() -> None:
+    story = Story(calls=12, waiting=100)  # three pictures in work
+    tasks = [await story.start("new") for _ in range(5)]
+    tasks.append(await story.start("other"))
+    assert story.began == [*["new"] * 3, "other"]
+    await story.finish(*tasks)
+    assert len(story.ended) == 6
+
+
+async def test_many_plates_make_a_client_s_next_pictures_slow_for_a_while() -> None:
+    story = Story(calls=12, waiting=100)  # three pictures in work
+
+    async def answer(plates: int) -> None:
+        with enter(story.admission, client("a"), 0) as slot:
+            async with story.admission.queue(slot) as turn:
+                turn.plates = plates
+
+    waiting = [await story.start("b") for _ in range(12)]
+    waiting += [await story.start("a") for _ in range(3)]  # before anything is known of them
+    many = asyncio.create_task(answer(100))
+    await story.finish(*waiting, many)
+    story.began.clear()
+    story.done.clear()
+    later = [await story.start("a") for _ in range(3)] + [await story.start("b")]
+    assert story.began == ["a", "b"]
+    await story.finish(*later)
+    for _ in range(9):  # 100 plates are forgotten
+        await answer(0)
+    story.began.clear()
+    story.done.clear()
+    last = [await story.start("a") for _ in range(3)]
+    assert story.began == ["a"] * 3
+    await story.finish(*last)
+    assert story.admission.counts() == NOTHING
+
+
 async def test_a_gate_s_slow_picture_comes_before_those_that_wait() -> None:
     story = Story(calls=4, waiting=100)
     slow = [await story.start(name, cost=SLOW) for name in "ab"]

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.serving.gateway.errors import Evicted, QuotaExceeded, ServiceFull
 from orchestrator.serving.gateway.options import MIB, Limits
-from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL
+from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL, client_at
 from orchestrator.serving.gateway.policy.fair_queue import FairOrder
 from orchestrator.serving.gateway.policy.slots import Slot, Slots
 from orchestrator.serving.protocol.inference import Cost
@@ -138,6 +138,16 @@ async def test_two_who_announce_bodies_do_not_shut_a_gate_out(
     assert [type(end) for end in ends] == [asyncio.CancelledError]
     assert story.admission.counts().inside == uploads - 2
     _ = [task.cancel() for task in tasks]
+
+
+@pytest.mark.parametrize("processes", [1, 2, 8])
+@pytest.mark.parametrize("waiting", [1, 10, 96])
+def test_a_client_never_takes_the_places_of_all_others(processes: int, waiting: int) -> None:
+    limits = Limits(calls=8, waiting=waiting).share(processes)
+    slots = Slots(limits)
+    for _ in range(limits.client_calls):
+        slots.add(Slot(client_at("192.0.2.1", limits)))
+    slots.add(Slot(client_at("192.0.2.2", limits)))
 
 
 async def test_uploads_are_evicted_before_calls_that_wait_and_the_latest_first() -> None:

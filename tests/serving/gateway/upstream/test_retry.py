@@ -149,6 +149,12 @@ def test_a_call_is_given_up_within_the_service_s_and_its_own_time(
     assert least_s <= triton.now <= most_s
 
 
+def test_a_late_call_is_told_the_time_of_all_its_tries() -> None:
+    triton = Triton(AWAY, AWAY, DeadlineExceeded("wanted an answer within -0 s"))
+    with pytest.raises(DeadlineExceeded, match=r"^wanted an answer within 5 s, got none$"):
+        triton.ask(call(), 5.0)
+
+
 def test_the_id_of_a_call_tells_whether_it_ended_a_worker() -> None:
     triton = Triton(AWAY, AWAY, suspects=lambda id: [id[-160:]])  # what a heartbeat keeps of it
     with pytest.raises(HarmfulRequest):
