@@ -14,7 +14,7 @@ from plate_cameras.sinks import mqtt, webhook
 from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError, Receiver
 from plate_cameras.sinks.webhook import WebhookReceiver
-from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.receivers import make_delivery
 
 DELIVERY = make_delivery(1)
 CONNACK, STATUS = bytes([0x20, 2, 0, 0]), b"HTTP/1.1 204 No Content\r\n"

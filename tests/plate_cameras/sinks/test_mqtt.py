@@ -28,7 +28,7 @@ from plate_cameras.sinks.home_assistant import (
 from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError
 from plate_cameras.sinks.trial import try_sink
-from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.receivers import make_delivery
 from tests.waiting import until
 
 BROKER = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin")

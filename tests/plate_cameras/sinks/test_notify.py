@@ -29,7 +29,7 @@ from plate_cameras.sinks.notify import FILE_OPTIONS, SERVICES, NotifyReceiver
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError
 from plate_cameras.store.errors import StoreUnavailable
-from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.receivers import make_delivery
 
 WORD = "very-secret-word"
 PICTURES = (b"the plate", b"the vehicle")

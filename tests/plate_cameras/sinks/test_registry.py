@@ -12,7 +12,7 @@ from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError
 from plate_cameras.sinks.registry import make_receiver, make_receivers
 from plate_cameras.sinks.webhook import WebhookReceiver
-from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.receivers import make_delivery
 
 RECEIVED: list[str] = []
 
