@@ -58,6 +58,12 @@ class Room:
         assert answer.status_code == 200, answer.text
         return {"X-CSRF-Token": answer.json()["csrf"]}
 
+    def recognize(self, **headers: str) -> tuple[int, str]:
+        """Send no picture; return the status and the reason. Who may send pictures gets 400."""
+        sent = {"content-type": "image/jpeg", **headers}
+        answer = self.client.post("/v1/recognize", content=b"", headers=sent)
+        return answer.status_code, answer.json()["reason"]
+
 
 @contextmanager
 def open_room(
@@ -65,7 +71,6 @@ def open_room(
     *,
     people: Sequence[Person] = (ANNA, BORIS),
     url: str = "http://localhost:8000",
-    settings: str = "",
     cameras: str = CAMERAS,
     **options: object,
 ) -> Iterator[Room]:
@@ -75,12 +80,11 @@ def open_room(
         folder: Folder of the file of cameras.
         people: The people.
         url: Address that the client calls.
-        settings: More lines of the file of cameras, before the cameras.
-        cameras: The cameras, as the file has them.
+        cameras: The file of cameras.
         options: Options of the gateway.
     """
     file = folder / "CAMERAS.toml"
-    file.write_text(settings + cameras)
+    file.write_text(cameras)
     (folder / "passes.db").write_bytes(_database_with_tables())
     store = open_store(Store(), folder)
     for person in people:
