@@ -67,19 +67,12 @@ class ChosenPrincipal:
 
 
 class Room:
-    """A control room and its parts.
+    """A control room, the parts of its routes, a caller, and a store whose clock is at NOW_S."""
 
-    Attributes:
-        store: Its store, whose clock stands at NOW_S.
-        client: A caller.
-        room: The parts that its routes need.
-    """
-
-    def __init__(self, store: PassStore, **settings: Any) -> None:
+    def __init__(self, store: PassStore) -> None:
         self.store = store
         self._access = ChosenPrincipal(ADMINISTRATOR)
-        configuration = Configuration(CAMERAS, control_room=ControlRoomSettings(**settings))
-        room = ControlRoom(configuration, store, self._access)  # type: ignore[arg-type]
+        room = ControlRoom(Configuration(CAMERAS), store, self._access)  # type: ignore[arg-type]
         self.room, self._extension = room, ControlRoomExtension(room, Path("CAMERAS.toml"))
         self._options = GatewayOptions(
             triton_http="127.0.0.1:1",
