@@ -6,8 +6,7 @@ import asyncio
 import http.client
 import json
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Iterator
 from contextlib import aclosing
 from itertools import cycle
 from pathlib import Path
@@ -16,7 +15,6 @@ from time import time
 import pytest
 
 from orchestrator.errors import RequestError
-from orchestrator.serving.gateway.launcher import start
 from plate_cameras.client import AsyncCamerasClient, CamerasClient, LiveEvent
 from plate_cameras.configuration import Store
 from plate_cameras.control_room.rest.streams import MAX_PER_PERSON
@@ -171,25 +169,6 @@ def test_the_client_finds_and_changes_what_the_store_has(
             client.delete_entry(name, put.text)
 
 
-def test_the_client_follows_events_across_a_restart(folder: Path, store: PassStore) -> None:
-    with gateways(folder) as begin:
-        running = begin(cameras=folder / "CAMERAS.toml")
-        with CamerasClient(f"127.0.0.1:{running.port}") as client:
-            events = client.events(camera="gate")
-            first = next_of(events, lambda: store.write([make_event("live-1")], []))
-            running.gateway.stop()
-            store.write([make_event("live-2"), make_event("live-3")], [])
-            restarted = start(running.gateway.options)
-            try:
-                seen = [first, next(events), next(events)]
-            finally:
-                events.close()
-                restarted.stop()
-    assert [one.pass_record.id for one in seen if one.pass_record] == ["live-1", "live-2", "live-3"]
-    assert [one.kind for one in seen] == ["pass.closed"] * 3
-    assert client.retried >= 1
-
-
 def test_the_async_client_goes_on_after_an_event(running: Running, store: PassStore) -> None:
     async def follow(after: int | None, wanted: str) -> LiveEvent:
         async with AsyncCamerasClient(f"127.0.0.1:{running.port}") as client:
@@ -208,16 +187,6 @@ def test_the_async_client_goes_on_after_an_event(running: Running, store: PassSt
     assert first.number is not None
     assert second.number is not None
     assert begin <= first.number <= second.number
-
-
-def next_of(events: Iterator[LiveEvent], act: Callable[[], object]) -> LiveEvent:
-    """Return the next event, which an action causes after the stream has begun."""
-    with ThreadPoolExecutor(1) as threads:
-        found = threads.submit(next, events)
-        while not found.done():
-            act()
-            wait([found], 1)
-    return found.result()
 
 
 def test_a_stream_ends_when_the_process_is_told_to(folder: Path) -> None:

@@ -228,19 +228,16 @@ def test_a_page_of_another_site_gets_nothing_by_the_cookie(
 @pytest.mark.parametrize(
     "headers",
     [
-        pytest.param({}, id="none"),
-        pytest.param({"X-CSRF-Token": ""}, id="empty"),
-        pytest.param({"X-CSRF-Token": "0" * 64}, id="another"),
-        pytest.param({"X-CSRF-Token": "\u00e4".encode()}, id="not ASCII"),
+        {},
+        {"X-CSRF-Token": ""},
+        {"X-CSRF-Token": "0" * 64},
+        {"X-CSRF-Token": "\u00e4".encode()},
     ],
+    ids=["none", "empty", "another", "not ASCII"],
 )
 @pytest.mark.parametrize(
     ("method", "path"),
-    [
-        pytest.param("DELETE", "/v1/session", id="log out"),
-        pytest.param("PUT", "/v1/people/boris", id="change"),
-        pytest.param("DELETE", "/v1/people/boris", id="remove"),
-    ],
+    [("DELETE", "/v1/session"), ("PUT", "/v1/people/boris"), ("DELETE", "/v1/people/boris")],
 )
 def test_a_change_by_cookie_needs_the_csrf_token(
     open_session: tuple[Room, dict[str, str]], method: str, path: str, headers: dict[str, str]
