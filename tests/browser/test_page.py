@@ -62,10 +62,13 @@ def test_the_time_of_a_picture_is_told_by_stage(page: Any, one_car: tuple[Scene,
 def test_outlines_lie_round_the_plates_and_crops_are_straight(
     open_page: Open, url: str, one_car: tuple[Scene, Path], view: dict[str, Any]
 ) -> None:
-    """A crop equals OpenCV's cut of the picture at the corners in the server's answer."""
     page, (drawn, file) = open_page(**view), one_car
     choose(page, file)
+    margin_px = 3 * drawn.picture.shape[1] / page.locator(".stage").bounding_box()["width"]
+    found = drawn_xyxy(page, drawn.picture.shape[1])
+    np.testing.assert_allclose(found, drawn.xyxy[0], atol=margin_px + 6)
     page.get_by_text("Details").click()
+    # A crop equals OpenCV's cut of the picture at the corners in the server's answer.
     shown = see(page.locator(".plate canvas"))[2:-2, 2:-2]  # within the border
     high, wide = shown.shape[:2]
     target = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
@@ -76,9 +79,6 @@ def test_outlines_lie_round_the_plates_and_crops_are_straight(
     # A pixel's shift by the browser's scaling costs little after the blur; a turn by 3 degrees 0.3.
     crops = [cv2.GaussianBlur(one, (0, 0), 1.0).ravel() for one in grey]
     assert np.corrcoef(crops)[0, 1] > 0.9
-    margin_px = 3 * drawn.picture.shape[1] / page.locator(".stage").bounding_box()["width"]
-    found = drawn_xyxy(page, drawn.picture.shape[1])
-    np.testing.assert_allclose(found, drawn.xyxy[0], atol=margin_px + 6)
 
 
 def test_several_pictures_keep_their_order(page: Any, one_car: tuple[Scene, Path]) -> None:

@@ -5,67 +5,31 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import ExitStack
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starlette.requests import Request
 from starlette.types import Message
 
 from plate_cameras.control_room import endpoint
-from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.rest.change_feed import ChangeFeed
-from plate_cameras.control_room.rest.events import follow
+from plate_cameras.control_room.rest.change_feed import MAX_WAITING
 from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse
 from plate_cameras.store.erasing.retention import CHANGES_S
 from plate_cameras.store.finding.change_log import PAGE
-from tests.plate_cameras.control_room.rest.rooms import ADMINISTRATOR, Room
+from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.control_room.streams import OpenStream
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
+from tests.waiting import until
 
 CSV = {"content-type": "text/csv"}
 HTTP: dict[str, Any] = {"type": "http", "method": "GET", "path": "/v1/events"}
 
 
-class Caller:
-    """Reads a stream until a text has come a number of times, and disconnects.
-
-    Attributes:
-        content: The bytes received so far.
-    """
-
-    def __init__(self, wanted: bytes, count: int) -> None:
-        self.content = bytearray()
-        self._wanted, self._left, self._enough = wanted, count, asyncio.Event()
-
-    async def receive(self) -> Message:
-        await self._enough.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Message) -> None:
-        body = message.get("body", b"")
-        self.content += body
-        self._left -= body.count(self._wanted)
-        if self._left <= 0:
-            self._enough.set()
-
-
 def listen(room: Room, query: str, wanted: bytes, count: int = 1) -> list[dict[str, str]]:
     """Return the events of a stream, once a text has come a number of times."""
-
-    async def act() -> bytes:
-        feed = ChangeFeed(room.room)
-        polling = asyncio.create_task(feed.run())
-        http = Request({**HTTP, "headers": [], "query_string": query.encode()})
-        call = SimpleNamespace(client=SimpleNamespace(name="a client"))
-        request: Any = SimpleNamespace(http=http, call=call)
-        answer = await follow(feed, OpenStreams(), RoomRequest(request, ADMINISTRATOR, room.room))
-        caller = Caller(wanted, count)
-        await asyncio.wait_for(answer(HTTP, caller.receive, caller.send), 60)
-        polling.cancel()
-        await asyncio.wait([polling])
-        return bytes(caller.content)
-
-    blocks = asyncio.run(act()).decode().split("\n\n")
+    stream = OpenStream(room.client, f"/v1/events?{query}")
+    until(lambda: stream.content.count(wanted) >= count, "events")
+    stream.leave()
+    blocks = stream.content.decode().split("\n\n")
     return [dict(re.findall(r"^(\w+): (.*)$", block, re.MULTILINE)) for block in blocks if block]
 
 
@@ -75,7 +39,7 @@ def write(room: Room, count: int) -> None:
 
 
 def test_everything_that_was_missed_comes_in_its_order(room: Room) -> None:
-    count = 10 * PAGE + 100
+    count = MAX_WAITING + PAGE + 100
     write(room, count)
     found = listen(room, "after=0", b"pass.updated", count)
     assert [one["id"] for one in found[1:]] == [str(number + 1) for number in range(count)]

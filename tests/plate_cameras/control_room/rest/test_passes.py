@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import re
@@ -10,12 +9,13 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from starlette.types import ASGIApp, Message
 
 from plate_cameras.control_room.rest import csv_export
 from plate_cameras.passes import describe_pass
 from tests.plate_cameras.control_room.rest.rooms import VIEWER, Room
+from tests.plate_cameras.control_room.streams import OpenStream
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
+from tests.waiting import until
 
 
 def ids(room: Room, query: str = "") -> list[str]:
@@ -162,32 +162,13 @@ def test_a_csv_file_has_all_pages(small_pages: Room, how: dict[str, str]) -> Non
 def test_an_export_that_ends_early_stands_in_the_audit_with_its_count(
     small_pages: Room,
 ) -> None:
-    client = small_pages.client
-    assert client.portal
-    client.portal.call(hang_up_amid, "/v1/passes", b"format=csv", client.app)
+    def has_page(content: bytearray) -> bool:
+        return content.count(b"\n") > 1
+
+    stream = OpenStream(small_pages.client, "/v1/passes?format=csv", is_enough=has_page)
+    until(lambda: has_page(stream.content), "a page")
+    stream.leave()
     assert small_pages.kinds()[0] == ("local", "-", "export", 3)
-
-
-async def hang_up_amid(path: str, query: bytes, app: ASGIApp) -> None:
-    """Request a file, and disconnect after the first page."""
-    has_page = asyncio.Event()
-    sent: list[Message] = [{"type": "http.request"}]
-
-    async def receive() -> Message:
-        if sent:
-            return sent.pop()
-        await has_page.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Message) -> None:
-        if message.get("body", b"").count(b"\n") > 1:
-            has_page.set()
-            await asyncio.Event().wait()  # a reader that takes nothing more
-
-    headers = [(b"host", b"localhost")]
-    scope = {"type": "http", "http_version": "1.1", "method": "GET", "scheme": "http"}
-    scope |= {"path": path, "raw_path": path.encode(), "query_string": query, "headers": headers}
-    await app(scope | {"client": ("127.0.0.1", 50000), "state": {}}, receive, send)
 
 
 @pytest.mark.parametrize(

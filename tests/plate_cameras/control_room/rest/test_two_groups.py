@@ -27,7 +27,6 @@ from tests.plate_cameras.control_room.rest.two_groups import (
     ROLES,
     SECRETS,
     TEXT,
-    OpenStream,
     act_in_zq7,
     cameras_of,
     fill,
@@ -35,6 +34,7 @@ from tests.plate_cameras.control_room.rest.two_groups import (
     open_two_groups,
     settings_of,
 )
+from tests.plate_cameras.control_room.streams import OpenStream
 from tests.plate_cameras.store.stored_events import make_event
 from tests.waiting import until
 
@@ -258,7 +258,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_stream_has_no_event_of_another_group(tmp_path: Path, role: str) -> None:
     with open_two_groups(tmp_path) as room:
         fill(room, "zq7", TEXT, LISTED)
-        stream = OpenStream(room, f"{EVENTS}?after=0", key_of(role))
+        stream = OpenStream(room.client, f"{EVENTS}?after=0", key_of(role))
         until(lambda: b"south-1" in stream.content, "what was missed")
         began = len(stream.content)
         write(room, "zq7", TEXT)
@@ -295,7 +295,7 @@ def move_camera(folder: Path) -> None:
 )
 def test_a_stream_ends_when_the_rights_of_its_key_change(tmp_path: Path, change: Any) -> None:
     with open_two_groups(tmp_path) as room:
-        stream = OpenStream(room, EVENTS, key_of("viewer"))
+        stream = OpenStream(room.client, EVENTS, key_of("viewer"))
         until(lambda: b"retry" in stream.content, "the beginning")
         change(tmp_path)
         until(lambda: stream.has_ended, "the end of the stream", within_s=20)
@@ -322,7 +322,7 @@ def test_a_stream_ends_when_the_rights_of_its_person_change(
     with open_two_groups(tmp_path) as room:
         room.log_in(PERSON.name)
         cookie = "; ".join(f"{name}={one}" for name, one in room.client.cookies.items())
-        stream = OpenStream(room, EVENTS, {"cookie": cookie})
+        stream = OpenStream(room.client, EVENTS, {"cookie": cookie})
         until(lambda: b"retry" in stream.content, "the beginning")
         if change.pop("is_removed", False):
             room.store.people.remove(PERSON.name, TESTER)
