@@ -115,6 +115,8 @@ class Site:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         running = asyncio.create_task(self.queue.run())
-        yield
-        running.cancel()
-        await asyncio.wait({running})
+        try:
+            yield
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
