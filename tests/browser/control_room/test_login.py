@@ -59,9 +59,7 @@ def test_a_page_that_is_complete_late_leaves_the_focus_to_its_reader(
     assert page.input_value("#password") == PASSWORD
 
 
-def test_the_first_page_wants_a_key_or_a_login_again_when_the_session_has_ended(
-    open_quiet: Open, grey: Path
-) -> None:
+def test_the_first_page_wants_a_key_or_a_login(open_quiet: Open, grey: Path) -> None:
     page = open_quiet("")
     page.get_by_role("link", name="Or sign in").click()
     log_in(page, "boris")
@@ -70,6 +68,12 @@ def test_the_first_page_wants_a_key_or_a_login_again_when_the_session_has_ended(
     with page.expect_request("**/v1/recognize") as sent:
         page.set_input_files("#pictures", grey)
     assert len(sent.value.headers["x-csrf-token"]) == 64
+
+
+def test_a_session_that_has_ended_makes_room_for_the_key(open_quiet: Open, grey: Path) -> None:
+    page = open_quiet("login?next=./")
+    log_in(page, "boris")
+    page.locator("#signed-in").wait_for()
     page.context.clear_cookies()
     page.set_input_files("#pictures", grey)
     page.locator("#key").wait_for()
