@@ -156,7 +156,7 @@ async def test_a_drain_ends_within_its_limit_and_names_what_waits() -> None:
     outbox.add([make_delivery(1, sink="gone")])
     gone = ScriptedReceiver(ReceiverGone("410"))
     deliverer = deliver(outbox, erp=ScriptedReceiver(*[AWAY] * 9), gone=gone)
-    assert await asyncio.wait_for(deliverer.drain(0.2), 20) == 3
+    assert await asyncio.wait_for(deliverer.drain(1.0), 20) == 3
     assert deliverer.describe_waiting() == [
         "sink erp: 2 events wait for the next run: away",
         "sink gone: 1 events wait for the next run: 410",
@@ -184,11 +184,14 @@ async def test_a_drain_counts_and_gives_back_what_is_not_accepted_within_its_lim
     assert len(outbox.claim("erp", 9, NOW_S, 60)) == 2
 
 
-async def test_a_cancelled_drain_ends() -> None:
+async def test_a_drain_that_is_cancelled_after_its_limit_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 1.0)
     held = ActingReceiver(hang, at_once=2)
-    draining = asyncio.create_task(deliver(fill(1, 2, 3), erp=held).drain(0.05))
+    draining = asyncio.create_task(deliver(fill(1, 2, 3), erp=held).drain(0.5))
     await until_so(lambda: len(held.begun) == 2)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.6)
     draining.cancel()
     await asyncio.wait({draining}, timeout=20)
     assert draining.cancelled()

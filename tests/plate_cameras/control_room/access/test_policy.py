@@ -237,9 +237,9 @@ def test_a_database_that_hangs_stops_no_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     goes_on = threading.Event()
-    monkeypatch.setattr(policy, "TIMEOUT_S", 0.5)
     with open_room(tmp_path, http=OTHERS) as room:
         room.log_in()
+        monkeypatch.setattr(policy, "TIMEOUT_S", 0.5)
         monkeypatch.setattr(Sessions, method, lambda *_: goes_on.wait(20) and None)
         if method == "digests":
             room.client.cookies.clear()
