@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from orchestrator.errors import PlateError
 from orchestrator.plates import Plates
@@ -9,6 +10,8 @@ from plate_cameras.configuration import Camera, Sink
 from plate_cameras.frames import Frame
 from plate_cameras.passes import PassEvent
 from plate_cameras.sources.status import SourceStatus
+from plate_cameras.watching.camera_loop import CameraLoop, Receive
+from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from tests.plate_cameras.samples import make_event
 
 
@@ -105,3 +108,25 @@ class ListStore:
 
 async def no_sleep(_: float) -> None:
     await asyncio.sleep(0)
+
+
+GATE = Camera("gate", "rtsp://camera")
+
+
+def make_loop(
+    stream: ScriptedStream,
+    service: Any,
+    camera: Camera = GATE,
+    *,
+    receive: Receive | None = None,
+    tracker: type[RecordingTracker] = RecordingTracker,
+    **recognizer: Any,
+) -> tuple[CameraLoop, list[PassEvent]]:
+    """Return the loop of a camera with one slot, and the events that it hands on."""
+    received: list[PassEvent] = []
+
+    async def keep(event: PassEvent) -> None:
+        received.append(event)
+
+    slots = FrameRecognizer(service, 1, **{"sleep": no_sleep, **recognizer})
+    return CameraLoop(camera, stream, tracker(camera), slots, receive or keep), received

@@ -1,5 +1,6 @@
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,34 +15,14 @@ from orchestrator.errors import (
 )
 from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Camera, Zone
-from plate_cameras.frames import Frame, Sent
-from plate_cameras.passes import PassEvent
-from plate_cameras.tracking.zones import is_watched
+from plate_cameras.frames import Sent
 from plate_cameras.watching import camera_loop
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, region_of
 from tests.plate_cameras.samples import make_frame
-from tests.plate_cameras.watching.fakes import (
-    RecordingTracker,
-    ScriptedService,
-    ScriptedStream,
-    no_sleep,
-)
+from tests.plate_cameras.watching.fakes import ScriptedService, ScriptedStream, make_loop
 
-GATE = Camera("gate", "rtsp://camera")
 FOUND = Plates((Plate((0, 0, 50, 10), text="A123BC77"),))
-
-
-def make_loop(
-    stream: ScriptedStream, service: ScriptedService, camera: Camera = GATE
-) -> tuple[CameraLoop, list[PassEvent]]:
-    received: list[PassEvent] = []
-
-    async def receive(event: PassEvent) -> None:
-        received.append(event)
-
-    recognizer = FrameRecognizer(service, at_once=1, sleep=no_sleep)
-    return CameraLoop(camera, stream, RecordingTracker(camera), recognizer, receive), received
 
 
 def test_frames_become_events_and_the_stream_is_closed() -> None:
@@ -54,28 +35,26 @@ def test_frames_become_events_and_the_stream_is_closed() -> None:
     assert stream.is_closed
 
 
-@pytest.mark.parametrize("error", [ServerError("away"), Overloaded("full")])
-def test_a_live_frame_is_dropped_while_the_service_is_away(error: PlateError) -> None:
-    stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
-    loop, _ = make_loop(stream, ScriptedService(error, FOUND))
+@pytest.mark.parametrize(
+    ("errors", "clock", "answered", "rejected"),
+    [
+        pytest.param([ServerError("away")], "wall", [1], 0, id="a live frame is dropped"),
+        pytest.param([Overloaded("full")], "wall", [1], 0, id="also while it has no time"),
+        pytest.param([PictureError("no picture")], "wall", [1], 1, id="one that it rejects"),
+        pytest.param(
+            [ServerError("away"), Overloaded("full")], "file", [0, 1], 0, id="no frame of a file"
+        ),
+    ],
+)
+def test_frames_while_the_service_is_away_or_rejects_them(
+    errors: list[PlateError], clock: str, answered: list[int], rejected: int
+) -> None:
+    frames = [replace(make_frame(number=number), clock=clock) for number in range(2)]
+    loop, _ = make_loop(ScriptedStream(frames), ScriptedService(*errors, FOUND))
     asyncio.run(loop.run())
-    assert [frame.number for frame, _ in loop.tracker.updates] == [1]  # type: ignore[attr-defined]
-    assert (loop.health.failures, loop.health.last_error) == (0, "")
-
-
-def test_no_frame_of_a_file_is_dropped() -> None:
-    frames = [Frame("gate", number, float(number), "file", b"", (10, 10)) for number in range(2)]
-    service = ScriptedService(ServerError("away"), Overloaded("full"), FOUND)
-    loop, _ = make_loop(ScriptedStream(frames), service)
-    asyncio.run(loop.run())
-    assert [frame.number for frame, _ in loop.tracker.updates] == [0, 1]  # type: ignore[attr-defined]
-
-
-def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
-    stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
-    loop, _ = make_loop(stream, ScriptedService(PictureError("no picture"), FOUND))
-    asyncio.run(loop.run())
-    assert (loop.health.rejected_frames, loop.counts.frames) == (1, 1)
+    assert [frame.number for frame, _ in loop.tracker.updates] == answered  # type: ignore[attr-defined]
+    assert loop.health.rejected_frames == rejected
+    assert (loop.health.failures, loop.counts.frames) == (0, len(answered))
 
 
 @pytest.mark.parametrize(
@@ -150,11 +129,8 @@ def test_pauses_grow_while_the_service_is_away() -> None:
     async def note(pause_s: float) -> None:
         pauses.append(pause_s)
 
-    loop, _ = make_loop(
-        ScriptedStream([make_frame(number=number) for number in range(8)]),
-        ScriptedService(ServerError("away")),
-    )
-    loop.recognizer = FrameRecognizer(ScriptedService(ServerError("away")), 1, note)
+    stream = ScriptedStream([make_frame(number=number) for number in range(8)])
+    loop, _ = make_loop(stream, ScriptedService(ServerError("away")), sleep=note)
     asyncio.run(loop.run())
     assert pauses == [0.25, 0.5, 1, 2, 4, 8, 10, 10]
 
@@ -192,21 +168,25 @@ async def test_cameras_take_the_slots_in_turns() -> None:
     assert order == ["a", "b", "a", "b"]
 
 
-def test_a_zone_that_fills_the_frame_is_all_of_it() -> None:
-    frame = Zone("frame", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)))
-    camera = Camera("gate", "", zones=(frame,), only_in_zones=True)
-    assert region_of(camera, (1000, 500)) == (0, 0, 1000, 500)
-    assert is_watched(camera, (0.0, 0.0))
-    assert is_watched(camera, (0.999, 0.999))
+TRIANGLES = (
+    Zone("left", ((0.1, 0.5), (0.3, 0.5), (0.2, 0.9))),
+    Zone("right", ((0.6, 0.2), (0.8, 0.4), (0.7, 0.6))),
+)
+WHOLE = (Zone("frame", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))),)
 
 
-def test_only_the_box_round_the_zones_is_searched() -> None:
-    zones = (
-        Zone("left", ((0.1, 0.5), (0.3, 0.5), (0.2, 0.9))),
-        Zone("right", ((0.6, 0.2), (0.8, 0.4), (0.7, 0.6))),
-    )
-    inside = Camera("gate", "", zones=zones, only_in_zones=True)
-    assert region_of(inside, (1000, 500)) == pytest.approx((100, 100, 800, 450))
-    assert region_of(inside, (333, 333)) == (33, 66, 267, 300)  # of 33.3, 66.6, 266.4 and 299.7
-    assert region_of(Camera("gate", "", zones=zones), (1000, 500)) is None
-    assert region_of(Camera("gate", "", only_in_zones=True), (1000, 500)) is None
+@pytest.mark.parametrize(
+    ("settings", "size_wh", "box"),
+    [
+        ({"zones": TRIANGLES, "only_in_zones": True}, (1000, 500), (100, 100, 800, 450)),
+        ({"zones": TRIANGLES, "only_in_zones": True}, (333, 333), (33, 66, 267, 300)),
+        ({"zones": WHOLE, "only_in_zones": True}, (1000, 500), (0, 0, 1000, 500)),
+        ({"zones": TRIANGLES}, (1000, 500), None),
+        ({"only_in_zones": True}, (1000, 500), None),
+    ],
+)
+def test_only_the_box_round_the_zones_is_searched(
+    settings: dict[str, Any], size_wh: tuple[int, int], box: tuple[float, ...] | None
+) -> None:
+    region = region_of(Camera("gate", "", **settings), size_wh)
+    assert region == (box and pytest.approx(box))
