@@ -264,11 +264,12 @@ def test_pictures_that_no_pass_takes_are_removed_and_the_others_stay(
 
 
 @pytest.mark.server
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_two_owners_who_write_at_once_make_one_pass(
-    shared_url: str, tmp_path: Path, opening: Callable[..., PassStore]
+    url: str, tmp_path: Path, opening: Callable[..., PassStore]
 ) -> None:
     """The new owner's transaction waits until the former owner's is committed."""
-    stores = [opening(shared_url, tmp_path / name) for name in ("old", "new")]
+    stores = [opening(url, tmp_path / name) for name in ("old", "new")]
     database = stores[0].writer.database
     row = {"camera": "bridge", "watcher": "new", "epoch": 2, "taken_s": TAKEN_S, "expires_s": 0.0}
     execute(database, sa.insert(camera_leases).values(row))
