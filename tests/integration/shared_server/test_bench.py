@@ -10,7 +10,6 @@ from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from workshop.benchmarks.bench.plan import TRANSPORTS
 from workshop.benchmarks.bench.report import BenchReport
-from workshop.benchmarks.bench.transports import REGION
 from workshop.reporting.files import read_report
 
 SHM = Path("/dev/shm")
@@ -18,8 +17,8 @@ SMALL = ("--plates", "1", "--concurrency", "2", "--seconds", "0.3", "--rounds", 
 
 
 def regions() -> set[Path]:
-    """Shared memory of this process and of its servers."""
-    return {path for mark in (REGION, f"plates_{os.getpid()}_") for path in SHM.glob(f"{mark}*")}
+    """Shared memory of this process's servers."""
+    return {*SHM.glob(f"plates_{os.getpid()}_*")}
 
 
 def bench(out: Path, *arguments: str):
@@ -36,7 +35,7 @@ def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
     out = tmp_path_factory.mktemp("bench")
     options = server.options
     urls = ("--url", options.http_url, "--grpc-url", options.grpc_url)
-    urls += ("--metrics-url", options.metrics_url, "--admin-key", options.admin_key)
+    urls += ("--metrics-url", options.metrics_url)
     return bench(out, *urls), out
 
 
@@ -58,14 +57,10 @@ def test_the_servers_own_times_are_read(done) -> None:
         assert 0 < sum(inside.stages_ms.values()) < 1.1 * inside.whole.compute_ms
 
 
-def test_no_shared_memory_is_left(done) -> None:
-    assert not list(SHM.glob(f"{REGION}*"))
-
-
 @pytest.mark.nightly  # beside test_peers.py, whose servers are started in the same way
 def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
     before = regions()
-    transports = ("--transport", "http-encoded", "--transport", "grpc-shm")
+    transports = ("--transport", "http-encoded", "--transport", "grpc")
     result = bench(tmp_path, "--pictures", "1", *transports)
     assert result.exit_code == 0, result.output
     for cell in report_of(tmp_path).cells:
