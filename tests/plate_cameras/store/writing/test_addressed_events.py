@@ -1,25 +1,62 @@
-"""The events that a sink gets: its conditions, and the time since the plate's last event."""
+"""Events as files of the spool."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plate_cameras.configuration import Camera, Schedule, Sink, Store
-from plate_cameras.passes import PassEvent
-from plate_cameras.store.factory import open_store
+from plate_cameras.configuration import Camera, Schedule, Sink
+from plate_cameras.passes import LeaseClaim, PassEvent
+from plate_cameras.store.errors import RejectedValue
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.writing.addressed_events import address, decode, encode
+from plate_cameras.store.writing.addressed_events import AddressedEvent, address, decode, encode
 from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event
 
+EVENT = AddressedEvent(make_event("a"), ("webhook", "file"), NOW_S)
+BEST = replace(EVENT.event.passed.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param(EVENT, id="usual"),
+        pytest.param(
+            replace(EVENT, event=replace(EVENT.event, claim=LeaseClaim(3, True))), id="shared"
+        ),
+        pytest.param(
+            replace(EVENT, event=make_event("a", observations=(), crossings=(), best=BEST)),
+            id="empty parts and bytes like line ends",
+        ),
+    ],
+)
+def test_an_event_returns_as_it_was(event: AddressedEvent) -> None:
+    assert decode(encode(event)) == event
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(encode(EVENT)[:-1], id="a byte is missing"),
+        pytest.param(encode(EVENT)[:100], id="cut in its first line"),
+        pytest.param(b"[]\n", id="another document"),
+        pytest.param(encode(EVENT).replace(b'"closed"', b'"opened"', 1), id="another kind"),
+    ],
+)
+def test_a_damaged_file_is_told(content: bytes) -> None:
+    with pytest.raises(RejectedValue, match="damaged"):
+        decode(content)
+
+
 CAMERAS = (Camera("gate", "", lists=("staff", "stolen")), Camera("yard", "", lists=("staff",)))
+UNKNOWN_OR_STOLEN = {"unknown": True, "lists": ("stolen",)}
+SKIPPED = Schedule(("sun",), "02:00", "03:00")
+SUNDAY = Schedule(("sun",), "02:30", "03:00")
 NIGHT = Schedule(start="22:00", end="06:00")
 
 
@@ -63,12 +100,8 @@ def listed(store: PassStore) -> PassStore:
         pytest.param({"unknown": True}, {}, False, id="known"),
         pytest.param({"unknown": True}, {"text": "M456OP199"}, True, id="unknown"),
         pytest.param({"unknown": True}, {"text": ""}, False, id="not read, not unknown"),
-        pytest.param(
-            {"unknown": True, "lists": ("stolen",)}, {"text": "B777BB77"}, True, id="listed or not"
-        ),
-        pytest.param(
-            {"unknown": True, "lists": ("stolen",)}, {"text": "A123BC77"}, False, id="but not staff"
-        ),
+        pytest.param(UNKNOWN_OR_STOLEN, {"text": "B777BB77"}, True, id="listed or not"),
+        pytest.param(UNKNOWN_OR_STOLEN, {"text": "A123BC77"}, False, id="but not staff"),
         pytest.param({"unknown": True, "zones": ("yard",)}, {"text": "M456OP199"}, False, id="all"),
     ],
 )
@@ -116,12 +149,11 @@ def test_a_given_up_event_and_a_clock_that_was_set_back_hold_up_nothing(store: P
     assert len(store.outbox.claim(WEBHOOK.name, 1, NOW_S + 1e6, 1e9)) == 1
 
 
-def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
+def test_a_restart_forgets_nothing(opening: Callable[..., PassStore]) -> None:
     for pass_id, sent in (("a", ["a"]), ("b", [])):
-        with closing(
-            open_store(Store(keep_vehicles=False), tmp_path, clock=lambda: NOW_S)
-        ) as store:
-            assert send(store, make_event(pass_id), make_sink(hold_off_s=60.0)) == sent
+        store = opening(clock=lambda: NOW_S)
+        assert send(store, make_event(pass_id), make_sink(hold_off_s=60.0)) == sent
+        store.close()
 
 
 @pytest.fixture
@@ -142,15 +174,9 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.param(NIGHT, "2026-06-27T20:00+00:00", True, id="summer: 22:00"),
         pytest.param(NIGHT, "2026-06-28T03:59+00:00", True, id="after midnight"),
         pytest.param(NIGHT, "2026-06-28T04:00+00:00", False, id="at the end"),
-        pytest.param(
-            Schedule(("sun",), "02:30", "03:00"), "2026-10-25T00:30+00:00", True, id="02:30 first"
-        ),
-        pytest.param(
-            Schedule(("sun",), "02:30", "03:00"), "2026-10-25T01:30+00:00", True, id="02:30 again"
-        ),
-        pytest.param(
-            Schedule(("sun",), "02:00", "03:00"), "2026-03-29T01:00+00:00", False, id="skipped hour"
-        ),
+        pytest.param(SUNDAY, "2026-10-25T00:30+00:00", True, id="02:30 first"),
+        pytest.param(SUNDAY, "2026-10-25T01:30+00:00", True, id="02:30 again"),
+        pytest.param(SKIPPED, "2026-03-29T01:00+00:00", False, id="skipped hour"),
     ],
 )
 @pytest.mark.usefixtures("berlin")
