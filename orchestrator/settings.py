@@ -148,7 +148,7 @@ def _parse(name: str, value: str | int | float | bool) -> float | Roi:
     if name == "roi":
         return _parse_roi(value)
     try:
-        number = float(value)
+        number = to_float(value)
     except (ValueError, OverflowError):
         raise ParameterError(f"{name}: wanted a number, got {reprlib.repr(value)}") from None
     if isinstance(getattr(Settings, name), int):
@@ -158,9 +158,21 @@ def _parse(name: str, value: str | int | float | bool) -> float | Roi:
     return number
 
 
+def to_float(value: str | int | float) -> float:
+    """Return a number, or that of its text. Python alone would also read `5_0` and Arabic digits.
+
+    Raises:
+        ValueError: The text is no number.
+        OverflowError: The number is too large.
+    """
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        raise ValueError(value)
+    return float(value)
+
+
 def _parse_roi(value: str | int | float) -> Roi:
     try:
-        x0, y0, x1, y1 = (float(part) for part in str(value).split(","))
+        x0, y0, x1, y1 = (to_float(part) for part in str(value).split(","))
     except ValueError:
         raise ParameterError(
             f'roi: wanted "x0,y0,x1,y1" in pixels, got {reprlib.repr(value)}'

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.errors import SettingsError
 from plate_cameras import setting_parts as sizes
-from plate_cameras.setting_parts import at_most, check_sizes
+from plate_cameras.setting_parts import at_most, check_name, check_sizes
 
 Point = tuple[float, ...]
 """x and y as parts of the frame's width and height, in [0, 1]."""
@@ -26,6 +26,7 @@ class Zone:
 
     def __post_init__(self) -> None:
         check_sizes(self)
+        check_name(self.name)
         _check_points(f"zone {self.name}", self.polygon, least=3)
 
 
@@ -43,6 +44,7 @@ class Line:
 
     def __post_init__(self) -> None:
         check_sizes(self)
+        check_name(self.name)
         _check_points(f"line {self.name}", self.points, least=2, most=2)
 
 

@@ -33,10 +33,12 @@ def at_most(most: int) -> Mapping[str, Any]:
 
 
 def check_sizes(settings: Any) -> None:
-    """Check the number of items and characters of each field of a dataclass.
+    """Check the number of items and characters of each field of a dataclass, and the characters.
+
+    Values of tables may have any, for example a text with several lines that a relay gets.
 
     Raises:
-        SettingsError: A field has too many.
+        SettingsError: A field has too many, or one that cannot be printed.
     """
     for part in fields(settings):
         value = getattr(settings, part.name)
@@ -51,6 +53,10 @@ def check_sizes(settings: Any) -> None:
             if isinstance(item, (str, Path)) and len(str(item)) > MAX_CHARACTERS:
                 wanted, got = f"at most {MAX_CHARACTERS} characters", len(str(item))
                 raise SettingsError(f"{part.name}: wanted {wanted}, got {got}")
+        for text in value if isinstance(value, Mapping) else items:
+            if isinstance(text, str) and not text.isprintable():
+                bad = next(letter for letter in text if not letter.isprintable())
+                raise SettingsError(f"{part.name}: wanted printable characters, got {show(bad)}")
 
 
 def check_name(name: str) -> None:

@@ -18,8 +18,8 @@ COMMANDS = {
     "evaluate": "workshop.evaluation.command:evaluate",
     "bench": "workshop.benchmarks.bench.command:bench",
     "soak": "workshop.benchmarks.soak.command:soak",
-    "quantize": "workshop.training.cli.quantize:quantize",
-    "train": "workshop.training.cli.train:train",
+    "quantize": "workshop.training.train_commands:quantize",
+    "train": "workshop.training.train_commands:train",
 }
 """Location of each command of the workshop, by its name."""
 COUNTRY = "workshop.rendering.country"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import BadStatusLine, RemoteDisconnected
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 import aiohttp
 
 from orchestrator.client.http_connections import CONNECTIONS
-from orchestrator.client.inference import HttpResponse, OutgoingRequest
+from orchestrator.client.inference import HttpResponse, OutgoingRequest, check_size
 from orchestrator.client.server_address import ServerAddress
 from orchestrator.client.sockets import make_context
 
@@ -87,6 +86,7 @@ class AioHttpConnections:
             connector=aiohttp.TCPConnector(limit=limit, ssl=self._tls),
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=SKIPPED_HEADERS,
+            auto_decompress=False,  # nobody asked for a compressed one, which may grow without end
             trace_configs=tracing,
         )
 
@@ -94,16 +94,21 @@ class AioHttpConnections:
         self, request: OutgoingRequest, timeout_s: float, connection: SimpleNamespace
     ) -> HttpResponse:
         body = request.body
+        length = {} if body is None else {"Content-Length": str(len(body))}
         async with self._session.request(
             request.method,
             f"{self._server}{request.path}",
-            data=None if body is None else io.BytesIO(body),  # bytes would go out in one write
-            headers=request.headers,
+            data=None if body is None else _in_one_write(body),
+            headers={**request.headers, **length},
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=timeout_s, ceil_threshold=timeout_s),
             trace_request_ctx=connection,
         ) as response:
-            return HttpResponse(response.status, response.headers, await response.read())
+            received = bytearray()
+            async for part in response.content.iter_any():
+                received += part
+                check_size(received)
+            return HttpResponse(response.status, response.headers, bytes(received))
 
 
 class AioStream:
@@ -126,6 +131,15 @@ class AioStream:
     async def close(self) -> None:
         """Close the connection."""
         self._response.close()
+
+
+async def _in_one_write(body: bytes) -> AsyncIterator[memoryview]:
+    """Yield a body as a whole. The event loop sends it, and looks for an answer before each step.
+
+    A server may answer early, such as that the picture is too large, and close the connection. With
+    more writes, the next one would fail before the answer is read, and hide it.
+    """
+    yield memoryview(body)
 
 
 async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:

@@ -9,6 +9,7 @@ import tritonclient.grpc
 from orchestrator.client.channels import Channel, GrpcChannel, HttpChannel
 from orchestrator.client.forks import FORKS
 from orchestrator.client.http_connections import ConnectionPool
+from orchestrator.client.inference import MAX_ANSWER_BYTES
 from orchestrator.client.server_address import ServerAddress, make_headers, parse_address
 from orchestrator.client.sockets import make_context, make_credentials
 from orchestrator.errors import ExtraError
@@ -16,7 +17,7 @@ from orchestrator.host.loopback import PAST_PROXY
 
 GRPC_OPTIONS = [
     ("grpc.max_send_message_length", -1),
-    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_receive_message_length", MAX_ANSWER_BYTES),
     # If a name has several addresses, each call goes to the next one, not all to the first.
     ("grpc.lb_policy_name", "round_robin"),
     # gRPC would use the proxy of $http_proxy, even for localhost. HTTP calls use no proxy either.

@@ -59,6 +59,8 @@ REJECTED_GRPC = {
     for code in ("INVALID_ARGUMENT", "NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED")
 }
 INVALID = {"400", "StatusCode.INVALID_ARGUMENT"}
+TOO_LARGE_ANSWER = "client: received message larger"
+"""A part of gRPC's message for an answer that is too large."""
 TOO_LARGE = re.compile(r"(?:message|body)(?:: wanted| larger than| exceeds)|http2.* 413\b")
 """Pattern of messages for a call that is too large, from our gateway, from gRPC in its languages,
 and from a proxy. Their status is that of a full server, or UNKNOWN."""
@@ -177,7 +179,8 @@ def _classify(
         return ServerError, _describe_untrusted(url, untrusted[1])
     if is_unreachable:
         return ServerError, _describe_silence(url, message)
-    if is_dying or is_other_server or status in NO_INFERENCE:
+    is_no_answer = is_dying or is_other_server or TOO_LARGE_ANSWER in words
+    if is_no_answer or status in NO_INFERENCE:
         return ServerError, f"{url}: wanted an answer, got {message}"
     if status in INVALID:
         return rejection_kind(message), message

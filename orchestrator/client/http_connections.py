@@ -15,11 +15,12 @@ from urllib3 import HTTPConnectionPool, HTTPResponse, Timeout
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import NewConnectionError
 
-from orchestrator.client.inference import HttpResponse, OutgoingRequest
+from orchestrator.client.inference import HttpResponse, OutgoingRequest, check_size
 from orchestrator.client.sockets import TimedSocket, open_socket, start_tls
 
 CONNECTIONS = 256
 """Most idle connections in a pool. If more threads call at once, some need new connections."""
+PIECE_BYTES = 256 * 1024
 CLOSED_BY_SERVER = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
@@ -153,6 +154,7 @@ class ConnectionPool(HTTPConnectionPool):
 
         Raises:
             HTTPError: There is no response in time. `translate_errors` knows the errors of urllib3.
+            RejectedError: The response is too large.
         """
         response = self.urlopen(
             request.method,
@@ -162,8 +164,18 @@ class ConnectionPool(HTTPConnectionPool):
             retries=False,  # `Retries` decides about retries
             redirect=False,
             timeout=Timeout(total=timeout_s),
+            preload_content=False,
+            decode_content=False,  # nobody asked for a compressed one, which may grow without end
         )
-        return HttpResponse(response.status, response.headers, response.data)
+        try:
+            body = bytearray()
+            for part in response.stream(PIECE_BYTES, decode_content=False):
+                body += part
+                check_size(body)
+        except BaseException:
+            response.close()  # with its connection, on which the rest would come
+            raise
+        return HttpResponse(response.status, response.headers, bytes(body))
 
     def open_stream(self, request: OutgoingRequest, timeout_s: float) -> OpenStream:
         """Send a request over a connection of its own, and return the response without its body.

@@ -23,6 +23,8 @@ COMMON = {401, 413, 429, 503}
 """Statuses that a load balancer may send with its own page, with the same meaning as Triton's."""
 DECODING_ERRORS = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 """Errors that tritonclient raises for an invalid answer, because it trusts servers."""
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""Largest answer that a client takes; one with a thousand plates has a megabyte."""
 READY_PATHS = ("v2/health/ready", f"v2/models/{MODEL}/ready")
 CONFIG_PATH = f"v2/models/{MODEL}/config"
 
@@ -106,6 +108,16 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+def check_size(body: bytes | bytearray) -> None:
+    """Check an answer, or as much of it as has come.
+
+    Raises:
+        RejectedError: It is too large. No server of ours sends such a one.
+    """
+    if len(body) > MAX_ANSWER_BYTES:
+        raise RejectedError(f"one of more than {MAX_ANSWER_BYTES >> 20} MiB", UNREADABLE)
 
 
 def write_http(request: InferenceRequest) -> OutgoingRequest:

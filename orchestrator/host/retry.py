@@ -15,6 +15,8 @@ AnswerT = TypeVar("AnswerT")
 
 WORTH_ANOTHER_TRY = (ServerError, Overloaded)
 """Errors after which another server, or the same one a moment later, may answer."""
+MIN_LARGE_BYTES = 1 << 20
+"""A proxy may break the connection at a larger picture, without an answer. Many take 1 MiB."""
 MAX_DOUBLINGS = 64
 """The pause reaches any limit earlier. A larger power of two would not fit a float."""
 
@@ -28,6 +30,16 @@ def exponential_s(retry: int, first_s: float, longest_s: float) -> float:
         longest_s: Longest pause.
     """
     return min(longest_s, first_s * 2.0 ** min(retry, MAX_DOUBLINGS))
+
+
+def may_be_too_large(error: PlateError, picture_bytes: int) -> bool:
+    """Tell whether a connection was lost at a picture that may be too large for a proxy.
+
+    If the server is ready then, it answers smaller requests, and the picture is at fault.
+    """
+    statuses = {error.response.status, error.response.grpc_code}
+    is_lost = isinstance(error, ServerError) and not isinstance(error.__cause__, TimeoutError)
+    return is_lost and statuses <= {None, "UNAVAILABLE"} and picture_bytes > MIN_LARGE_BYTES
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SECRETS = ("PLATES_ADMIN_KEY", "PLATES_KEY")
 """Environment variables that child processes do not get."""
 PROC = Path("/proc")
@@ -72,14 +72,23 @@ def without_secrets(variables: Mapping[str, str] = os.environ) -> dict[str, str]
 
 
 @contextmanager
-def ignore_stops() -> Iterator[None]:
-    """Ignore Ctrl-C and SIGTERM meanwhile, so that a second one does not interrupt the clean-up."""
+def defer_stops() -> Iterator[None]:
+    """Defer Ctrl-C, SIGTERM and SIGHUP to the end of a `with` block, which is a clean-up.
+
+    A second signal then does not interrupt it, and a first one is not lost.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOP_SIGNALS}
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in STOP_SIGNALS
+    }
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    for first in came[:1]:
+        signal.raise_signal(first)

@@ -31,13 +31,11 @@ class OpeningRecorder:
         self._waiting: deque[GateOpening] = deque()
         self._is_news = asyncio.Event()
         self._is_closing = False
-        self.lost = 0
 
     def put(self, opening: GateOpening) -> None:
         """Queue a record. If far too many wait, the oldest is written to the program's log only."""
         if len(self._waiting) >= MAX_WAITING:
             LOG.error("the record of an opening is lost: %s", self._waiting.popleft())
-            self.lost += 1
         self._waiting.append(opening)
         self._is_news.set()
 

@@ -151,7 +151,7 @@ class MqttReceiver:
             return
         try:
             if self._client:
-                await self._publish_status(self._client, ONLINE)
+                await self._publish_status(self._client, ONLINE, TIMEOUT_S)
             else:
                 await self._connect()
             self._checked_s = self._clock()
@@ -193,12 +193,10 @@ class MqttReceiver:
         if self._has_discovery:
             cameras = [_of_camera(name, zones) for name, zones in self._zones.items()]
             await _announce(client, [*cameras, *map(_of_list, sorted(self._lists))])
-        await self._publish_status(client, ONLINE)
+        await self._publish_status(client, ONLINE, TIMEOUT_S)
         return client
 
-    async def _publish_status(
-        self, client: aiomqtt.Client, status: str, timeout_s: float = TIMEOUT_S
-    ) -> None:
+    async def _publish_status(self, client: aiomqtt.Client, status: str, timeout_s: float) -> None:
         if self._has_status:
             await client.publish(STATUS_TOPIC, status, QOS, retain=True, timeout=timeout_s)
 

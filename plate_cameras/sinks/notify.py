@@ -119,6 +119,8 @@ def _open_service(apprise: Any, sink: Sink, url: str) -> Any:
     options = {name.lower().strip(" +-:") for name, _ in parse_qsl(rest.partition("?")[2])}
     if wrong := sorted(options & FILE_OPTIONS):
         raise SettingsError(f"{where}wanted no option that names a file, got {wrong[0]}")
+    from plate_cameras.sinks.short_answers import limit_answers  # needs a library of Apprise
+
     asset = apprise.AppriseAsset(
         storage_mode="memory",
         allow_templates=False,
@@ -133,6 +135,7 @@ def _open_service(apprise: Any, sink: Sink, url: str) -> Any:
     plugin = apprise.Apprise.instantiate(url, asset=asset)
     if plugin is None:
         raise SettingsError(f"{where}wanted an address of {scheme}:// as Apprise describes it")
+    limit_answers(plugin)
     service.add(plugin)
     return service
 
@@ -144,13 +147,10 @@ def _import_apprise(sink: Sink) -> Any:
     try:
         import apprise
         import apprise.attachment.memory
-
-        from plate_cameras.sinks.short_answers import limit_answers
     except ImportError as error:
         raise ExtraError(
             f"sink {sink.name}: type {sink.type} needs a package that `make cameras` installs"
         ) from error
-    limit_answers()
     return apprise
 
 

@@ -5,9 +5,12 @@ By itself it reads whatever comes, as long as something comes every few seconds.
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
-from requests import sessions
+import requests
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ConnectionError as LostConnection
 from urllib3.exceptions import HTTPError
@@ -48,6 +51,25 @@ def _read(raw: Any) -> bytes:
     return bytes(content)
 
 
-def limit_answers() -> None:
-    """Let all sessions of this process read short answers alone."""
-    sessions.HTTPAdapter = ShortAnswers  # type: ignore[attr-defined]  # of its connections
+def _call(name: str, *arguments: Any, **options: Any) -> Any:
+    """Call one of the functions of requests that send."""
+    with requests.Session() as session:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, ShortAnswers())
+        return getattr(session, name)(*arguments, **options)
+
+
+SENDING = ("delete", "get", "head", "options", "patch", "post", "put", "request")
+LIMITED = SimpleNamespace(**vars(requests) | {name: partial(_call, name) for name in SENDING})
+"""The library requests, whose functions read short answers alone."""
+
+
+def limit_answers(plugin: object) -> None:
+    """Let a service of Apprise read short answers alone.
+
+    Apprise takes no session. Its services call `requests.post`, so the module of the service gets
+    another `requests`. Other users of the library in this process keep theirs.
+    """
+    module: Any = sys.modules[type(plugin).__module__]
+    if hasattr(module, "requests"):  # e-mail sends without it
+        module.requests = LIMITED

@@ -55,7 +55,7 @@ class CameraStream:
         self.attempts = 0
         self._limits = limits
         self._status = self._base = SourceStatus()
-        self._frames = self._base_frames = 0
+        self._frames = 0
         self._there = asyncio.Event()
         self._answer: asyncio.Future[Frame | None] | None = None
         self._late: Frame | None = None  # of a file, which came when nobody waited for it any more

@@ -19,7 +19,7 @@ from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, StoreC
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import open_pictures
-from plate_cameras.store.writing.spool import MAX_BYTES, OWN, Spool, SpoolInUse
+from plate_cameras.store.writing.spool import OWN, Spool, SpoolInUse
 from plate_cameras.store.writing.spool_files import ENDING
 
 LOG = logging.getLogger(__name__)
@@ -29,7 +29,6 @@ def open_store(
     settings: Store,
     folder: Path,
     *,
-    spool_bytes: int = MAX_BYTES,
     clock: Callable[[], float] | None = None,
     kept: Callable[[Database], KeptClock] | None = None,
     is_shared: bool = False,
@@ -41,7 +40,6 @@ def open_store(
     Args:
         settings: The part `store` of the configuration.
         folder: The folder of the configuration, for what the settings leave out.
-        spool_bytes: Largest size of the spool.
         clock: Returns the Unix time; None for the system's. If it is given, all ages count by it.
         kept: Makes the store's clock; None for the usual one.
         is_shared: True if other processes of this machine write with the same settings. Each of
@@ -53,7 +51,7 @@ def open_store(
     database = Database(settings.url or _default_url(folder))
     pictures = open_pictures(settings.pictures or str(folder / "pictures"))
     open_spool = open_own_spool if is_shared else Spool
-    spool = open_spool(settings.spool or folder / "spool", spool_bytes)
+    spool = open_spool(settings.spool or folder / "spool")
     wall = clock or unix_s
     store_clock = _choose_clock(database, clock, kept)
     writer = BufferedWriter(database, pictures, spool, PassWriter(clock=wall), store_clock)
@@ -86,7 +84,7 @@ def _default_url(folder: Path) -> str:
     return sa.URL.create("sqlite", database=str(file)).render_as_string()
 
 
-def open_own_spool(folder: Path, most_bytes: int = MAX_BYTES) -> Spool:
+def open_own_spool(folder: Path) -> Spool:
     """Return a spool that no other process has: in a folder, or in one of those below it.
 
     One with events that a process has left comes first.
@@ -101,7 +99,7 @@ def open_own_spool(folder: Path, most_bytes: int = MAX_BYTES) -> Spool:
         raise StoreUnavailable(f"the spool cannot be used: {error}") from error
     new = (folder / f"{OWN}{number}" for number in count(2))
     for candidate in chain(left, [folder], new):
-        spool = Spool(candidate, most_bytes)
+        spool = Spool(candidate)
         try:
             spool.acquire()
         except SpoolInUse:

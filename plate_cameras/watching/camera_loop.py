@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -23,6 +24,8 @@ from plate_cameras.watching.unfinished_pictures import Storing, UnfinishedPictur
 LOG = logging.getLogger(__name__)
 ADVANCE_EVERY_S = 1.0
 """Without frames, passes are closed after this time at the latest."""
+OF_THE_MOMENT = (PlateError, OSError, MemoryError)
+"""Errors of services, of the system and of disks: no picture is at fault."""
 
 Receive = Callable[[PassEvent], Awaitable[None]]
 Permit = Callable[[Frame], Awaitable[bool]]
@@ -171,20 +174,20 @@ class CameraLoop:
             frame = await self.stream.next()
             if frame is None or (self.permit and not await self.permit(frame)):
                 return
-            plates = await self.recognizer.recognize(self.camera, frame, self.health)
+            plates = await self._recognize(frame)
         while plates is None and self.health.failures:
             await self.recognizer.rest(self.health)
             if frame.clock != "file" and not frame.sent:  # of these, no frame is left out
                 break
             async with self.recognizer.slot_of(self.health):
-                plates = await self.recognizer.recognize(self.camera, frame, self.health)
+                plates = await self._recognize(frame)
         self.counts.seconds = self.clock() - started
         self._last = frame.moment_s, self.clock()
         if frame.sent:
             self._last = (self._last[1], self._last[1])  # it may be late, and time goes on
             sent = frame.sent
             if plates is None:
-                LOG.warning("%s: a picture is put aside: %s", frame.camera, self.health.last_error)
+                self._note_put_aside(frame)
                 sent = replace(sent, finish=sent.reject)
             await self._take_sent(frame, sent, plates or Plates())
         elif plates is not None:
@@ -192,15 +195,35 @@ class CameraLoop:
 
     async def _take_sent(self, frame: Frame, sent: Sent, plates: Plates) -> None:
         """Update the passes by a picture that was sent. Without plates, its reading is left."""
-        try:
+        async with self._putting_aside(frame):
             await self._take(frame, plates)
-        except PlateError:  # its events cannot be taken now
-            raise
-        except Exception:  # it would fail again and again
-            await finish(sent.finish())
-            raise
         self.unfinished.add(sent, self.tracker.shown)
         await finish(self.unfinished.finish(self.tracker.untold))
+
+    async def _recognize(self, frame: Frame) -> Plates | None:
+        async with self._putting_aside(frame):
+            return await self.recognizer.recognize(self.camera, frame, self.health)
+
+    @asynccontextmanager
+    async def _putting_aside(self, frame: Frame) -> AsyncIterator[None]:
+        """Put a picture that was sent aside if a fault of ours leaves the `with` block.
+
+        It would come again, fail again, and hold up those behind it.
+        """
+        try:
+            yield
+        except OF_THE_MOMENT:
+            raise
+        except Exception as error:
+            if frame.sent:
+                self.health.rejected_frames += 1
+                self.health.last_error = describe(error)
+                self._note_put_aside(frame)
+                await finish(frame.sent.reject())
+            raise
+
+    def _note_put_aside(self, frame: Frame) -> None:
+        LOG.warning("%s: a picture is put aside: %s", frame.camera, self.health.last_error)
 
     async def _take(self, frame: Frame, plates: Plates) -> None:
         """Update the passes by the plates of a frame."""

@@ -11,7 +11,7 @@ from math import ceil, floor
 
 from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.errors import ModelError, PlateError, RequestError
-from orchestrator.host.retry import exponential_s
+from orchestrator.host.retry import exponential_s, may_be_too_large
 from orchestrator.plates import Plates
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
@@ -27,8 +27,10 @@ FIRST_USUAL_S, NEW_WEIGHT = 0.1, 0.1
 ABOUT_FRAME = {None, 400, 413, 500, "INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"}
 """Statuses of errors that a frame may cause. Others tell of a key that is wrong, or of another
 service."""
-MAX_MODEL_FAILURES = 5
-"""Failures of the networks, one after the other, from which on the frame may be their cause."""
+MIN_SUSPICIONS, MIN_SUSPECTED_S = 5, 40.0
+"""Failures one after the other, and the time since the first, from which on the frame may be their
+cause. The gateway's health check is younger than that time: if the service is ready, it has read
+another picture meanwhile."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -41,12 +43,16 @@ class ServiceHealth:
         failures: Failed calls since the last answer.
         last_error: The last failure as a sentence; empty after an answer.
         pause_s: Seconds that the camera waits before its next frame.
+        suspicions: Failures, one after the other, of which the frame may be the cause.
+        suspected_s: Time of the first of them, by the recognizer's clock.
     """
 
     failures: int = 0
     last_error: str = ""
     rejected_frames: int = 0
     pause_s: float = 0.0
+    suspicions: int = 0
+    suspected_s: float = 0.0
 
 
 class FrameRecognizer:
@@ -107,16 +113,29 @@ class FrameRecognizer:
             plates = await self._client.recognize(frame.jpeg, roi=region_of(camera, frame.size_wh))
         except PlateError as error:
             health.last_error = str(error)
-            if _is_about_frame(error, health.failures):
+            if _is_about_frame(error) or await self._is_cause(frame, error, health):
                 health.rejected_frames += 1
-                health.failures = 0  # it is an answer
+                health.failures = health.suspicions = 0  # it is an answer
                 return None
             health.pause_s = exponential_s(health.failures, FIRST_PAUSE_S, MAX_PAUSE_S)
             health.failures += 1
             return None
-        health.failures, health.last_error = 0, ""
+        health.failures, health.suspicions, health.last_error = 0, 0, ""
         self._usual_s += NEW_WEIGHT * (self._clock() - started_s - self._usual_s)
         return plates
+
+    async def _is_cause(self, frame: Frame, error: PlateError, health: ServiceHealth) -> bool:
+        """Tell whether a frame has failed for long, although the service reads other pictures."""
+        if not (_may_reject(error, ModelError) or may_be_too_large(error, len(frame.jpeg))):
+            health.suspicions = 0
+            return False
+        if not health.suspicions:
+            health.suspected_s = self._clock()
+        health.suspicions += 1
+        is_early = self._clock() - health.suspected_s < MIN_SUSPECTED_S
+        if is_early or health.suspicions < MIN_SUSPICIONS:
+            return False
+        return await self._client.is_ready()
 
     async def rest(self, health: ServiceHealth) -> None:
         """Wait after an error of the service, so that the camera does not ask at once again."""
@@ -125,12 +144,15 @@ class FrameRecognizer:
             await self._sleep(pause_s)
 
 
-def _is_about_frame(error: PlateError, failures: int) -> bool:
+def _is_about_frame(error: PlateError) -> bool:
     """Tell whether an error is about the frame, and not about a service that may answer later."""
-    if not {error.response.status, error.response.grpc_code} <= ABOUT_FRAME:
-        return False
-    is_failure = isinstance(error, ModelError) and failures >= MAX_MODEL_FAILURES
-    return is_failure or isinstance(error, RequestError)
+    return _may_reject(error, RequestError)
+
+
+def _may_reject(error: PlateError, kind: type[PlateError]) -> bool:
+    """Tell whether an error is of a kind, with a status that a frame may cause."""
+    statuses = {error.response.status, error.response.grpc_code}
+    return isinstance(error, kind) and statuses <= ABOUT_FRAME
 
 
 def region_of(camera: Camera, size_wh: tuple[int, int]) -> tuple[float, float, float, float] | None:

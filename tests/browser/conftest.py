@@ -26,26 +26,15 @@ from workshop.rendering.scenery import Scene, scene
 LOG = logging.getLogger(__name__)
 CHROMIUM = "chromium"
 DISABLED = (
-    # pages for an address bar that nobody sees
-    "WebUIOmniboxPopup",
-    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,"  # pages for an address bar that nobody sees
     # Those of Playwright: Chromium takes the last list alone.
-    "AvoidUnnecessaryBeforeUnloadCheckSync",
-    "DestroyProfileOnBrowserClose",
-    "HttpsUpgrades",
-    "HttpsFirstBalancedModeAutoEnable",
-    "LensOverlay",
-    "MediaRouter",
-    "PaintHolding",
-    "ThirdPartyStoragePartitioning",
-    "AvoidCorsURLLoaderRestartOnRedirect",
-    "OptimizationHints",
-    "NetworkTimeServiceQuerying",
-    "AimEnabled",
-    "PreconnectToSearch",
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
+    "HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,PaintHolding,"
+    "ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints,"
+    "NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch"
 )
 FLAGS = [
-    f"--disable-features={','.join(DISABLED)}",
+    f"--disable-features={DISABLED}",
     "--no-sandbox",  # root has none, and the pages are ours
     "--use-fake-device-for-media-stream",
     "--use-fake-ui-for-media-stream",

@@ -6,6 +6,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from orchestrator.imaging.files import Bgr
@@ -117,3 +118,18 @@ def drawn_xyxy(page: Any, width: int) -> NDArray[np.float64]:
     rows, columns = np.nonzero(differs)
     edges = np.array([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
     return edges * width / outlined.shape[1]
+
+
+def check_by_axe(page: Any) -> None:
+    """Fail if axe finds a fault, or if something is wider than the screen."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
+
+
+def download(page: Any, button: str) -> Any:
+    """Press a button, and return what the browser saves."""
+    with page.expect_download() as saved:
+        page.get_by_role("button", name=button).click()
+    return saved.value

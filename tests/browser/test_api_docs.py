@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Open
+from tests.browser.looking import LAPTOP, PHONE, check_by_axe
 from tests.samples import STREET, TEXTS
-
-PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
 @pytest.fixture
 def docs(open_page: Open) -> Any:
-    return open_page("docs", viewport=LAPTOP)
+    return open_page("docs", **LAPTOP)
 
 
 def answered(page: Any, form: str) -> Any:
@@ -35,14 +34,13 @@ def test_a_form_sends_a_picture_and_shows_the_answer(docs: Any) -> None:
     assert docs.text_content("#try-recognize .status").startswith("200 OK, ")
 
 
-def test_a_sample_is_sent_at_once(docs: Any) -> None:
+def test_a_sample_is_sent_at_once_and_an_error_is_shown_like_an_answer(
+    docs: Any, broken: Path
+) -> None:
     docs.click("#try-plateReader >> text=Take a sample picture")
     told = answered(docs, "plateReader")
     assert "a123bc77" in [one["plate"] for one in told["results"]]
     assert docs.text_content("#try-plateReader .status").startswith("201 Created, ")
-
-
-def test_an_error_is_shown_like_an_answer(docs: Any, broken: Path) -> None:
     docs.set_input_files("#read-file", broken)
     docs.click("#try-read >> text=Send")
     assert answered(docs, "read")["reason"] == "picture"
@@ -87,19 +85,11 @@ def test_the_keyboard_leads_past_the_contents(docs: Any) -> None:
     assert docs.evaluate("document.activeElement.closest('main') !== null")
 
 
-@pytest.mark.parametrize("size", [pytest.param(PHONE, id="phone"), pytest.param(LAPTOP, id="wide")])
-def test_nothing_is_wider_than_the_screen(open_page: Open, size: dict[str, int]) -> None:
-    page = open_page("docs", viewport=size)
-    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [pytest.param(PHONE, id="phone"), pytest.param(LAPTOP, id="wide")])
-def test_axe_finds_nothing(open_page: Open, size: dict[str, int], theme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
-    page = open_page("docs", viewport=size, color_scheme=theme)
+@pytest.mark.parametrize("view", [PHONE, LAPTOP], ids=["phone", "laptop"])
+def test_axe_finds_nothing(open_page: Open, view: dict[str, Any], theme: str) -> None:
+    page = open_page("docs", **view, color_scheme=theme)
     page.click("#try-recognize >> text=Parameters and key")
     page.click("#try-recognize >> text=Take a sample picture")
     answered(page, "recognize")
-    found = axe.Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    check_by_axe(page)

@@ -13,11 +13,14 @@ import pytest
 from orchestrator.formats.layouts import flatten, lines_of
 from orchestrator.formats.plate_formats import COUNTRIES, read_formats
 from tests.browser.conftest import Open
-from tests.browser.looking import LAPTOP, PHONE, blank_texts, choose
+from tests.browser.looking import LAPTOP, PHONE, blank_texts, choose, download, wait_for
 from tests.samples import STREET, TEXTS
 from workshop.rendering.scenery import Scene
 
-VIEWS = [pytest.param(LAPTOP, id="laptop"), pytest.param(PHONE, id="phone")]
+VIEWS = [
+    pytest.param({**LAPTOP, "locale": "en-GB"}, id="laptop"),
+    pytest.param({**PHONE, "locale": "ru-RU"}, id="Russian phone"),
+]
 CYRILLIC = "\u0422\u041e05577"
 EXAMPLES = str.maketrans("LDR", "A17")
 
@@ -42,13 +45,12 @@ def is_covered(locator: Any) -> bool:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("locale", ["en-GB", "ru-RU"])
 @pytest.mark.parametrize("shape", ["street", "tall"])
 def test_plates_are_in_view_after_an_upload(
-    open_page: Open, tall: Path, view: dict[str, Any], locale: str, shape: str
+    open_page: Open, tall: Path, view: dict[str, Any], shape: str
 ) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
-    page = open_page(**view, locale=locale, reduced_motion="reduce")
+    page = open_page(**view, reduced_motion="reduce")
     choose(page, {"street": STREET, "tall": tall}[shape])
     faces = page.locator(".plate .face").all()
     assert len(faces) == {"street": 3, "tall": 1}[shape]
@@ -77,22 +79,20 @@ def test_the_page_stays_where_its_reader_is(open_page: Open, tall: Path) -> None
     assert page.evaluate("scrollY") == 0
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_the_form_shrinks_to_a_bar(open_page: Open, view: dict[str, Any]) -> None:
+@pytest.mark.parametrize("view", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_the_form_shrinks_to_a_bar_and_letters_of_plates_are_large(
+    open_page: Open, view: dict[str, Any]
+) -> None:
     page = open_page(**view)
     before = page.locator(".bar").bounding_box()["height"]
     choose(page, STREET)
     after = page.locator(".bar").bounding_box()["height"]
     assert before > 200 > 72 > after
     assert page.locator("label.button").inner_text().startswith("More")
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_letters_of_plates_are_large(open_page: Open, view: dict[str, Any]) -> None:
-    page = open_page(**view)
-    choose(page, STREET)
     face = page.locator(".plate .face").nth(1)
     assert 76 / 112 * face.bounding_box()["height"] >= 40
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide == view["viewport"]["width"]
 
 
 def test_wide_screens_have_the_picture_beside_the_plates(open_page: Open) -> None:
@@ -106,21 +106,29 @@ def test_wide_screens_have_the_picture_beside_the_plates(open_page: Open) -> Non
     assert page.locator(".stage").bounding_box()["y"] > 0  # it stays
 
 
-def test_a_plate_is_told_in_both_alphabets(open_page: Open) -> None:
-    for locale, first, second in (("en-GB", "TO05577", CYRILLIC), ("ru-RU", CYRILLIC, "TO05577")):
-        page = open_page(locale=locale)
-        choose(page, STREET)
-        plate = page.locator(".plate").first
-        assert plate.locator(".spelling b").all_inner_texts() == [first, second]
-        assert plate.locator(".face").get_attribute("aria-label") == first
-
-
-def test_what_a_plate_is_is_told_in_words(open_page: Open) -> None:
-    page = open_page(locale="ru-RU")
+def test_a_plate_is_told_and_copied_in_both_alphabets(open_page: Open) -> None:
+    page = open_page(locale="ru-RU", permissions=["clipboard-read", "clipboard-write"])
     choose(page, STREET)
-    told = page.locator(".plate .about").first.inner_text()
+    assert (
+        page.locator(".summary").inner_text().startswith("3 \u043d\u043e\u043c\u0435\u0440\u0430, ")
+    )
+    plate = page.locator(".plate").first
+    told = plate.locator(".about").inner_text()
     assert told.startswith("\u041c\u043e\u0441\u043a\u0432\u0430")  # Moscow
     assert "ru_" not in told
+    copied = []
+    for button in plate.locator(".copy").all():
+        button.click()
+        page.locator(".copy.done").first.wait_for()
+        copied.append(page.evaluate("navigator.clipboard.readText()"))
+    assert copied == plate.locator(".spelling b").all_inner_texts() == [CYRILLIC, "TO05577"]
+    assert plate.locator(".face").get_attribute("aria-label") == CYRILLIC
+    page.get_by_role("link", name="English").click()
+    assert page.locator("h1").inner_text() == "Number plates in pictures"
+    choose(page, STREET)
+    plate = page.locator(".plate").first
+    assert plate.locator(".spelling b").all_inner_texts() == ["TO05577", CYRILLIC]
+    assert plate.locator(".face").get_attribute("aria-label") == "TO05577"
 
 
 def test_details_are_closed_and_without_noise(page: Any) -> None:
@@ -132,6 +140,10 @@ def test_details_are_closed_and_without_noise(page: Any) -> None:
     assert "ru_taxi" in details.inner_text()
     assert details.locator(".candidates li").count() == 0  # each is under 1 %
     assert "Each character is 100% sure." in details.inner_text()
+    page.locator(".plate").nth(1).hover()
+    assert page.locator(".outlines polygon").evaluate_all(
+        "(all) => all.map((one) => one.classList.contains('lit'))"
+    ) == [False, True, False]
 
 
 def test_doubts_are_told(page: Any) -> None:
@@ -154,13 +166,14 @@ def test_doubts_are_told(page: Any) -> None:
     assert details.locator(".candidates li").all_inner_texts() == ["TO85577 30%"]
 
 
-def test_plates_that_could_not_be_read_are_one_line(page: Any) -> None:
+def test_plates_that_could_not_be_read_are_one_line_to_which_their_labels_lead(page: Any) -> None:
     blank_texts(page, 0, 2)
     choose(page, STREET)
     assert page.locator(".plate").count() == 1
-    line = page.get_by_text("and 2 more that could not be read")
+    assert page.get_by_text("and 2 more that could not be read").is_visible()
     assert not page.locator(".unread-plates").is_visible()
-    line.click()
+    page.locator(".label.unread").first.click()
+    assert page.locator("#plate-1-1").is_visible()
     told = page.locator(".unread-plates li").all_inner_texts()
     assert len(told) == 2
     assert all("Could not read this plate" in one and "pixels" in one for one in told)
@@ -172,21 +185,6 @@ def test_a_picture_of_unread_plates_says_so(page: Any) -> None:
     choose(page, STREET)
     assert page.locator(".nothing").inner_text().startswith("3 plates, but none could be read.")
     assert page.locator(".outlines polygon.unread").count() == 3
-
-
-def test_a_label_leads_to_a_plate_that_was_not_read(page: Any) -> None:
-    blank_texts(page, 1)
-    choose(page, STREET)
-    page.locator(".label.unread").click()
-    assert page.locator("#plate-1-2").is_visible()
-
-
-def test_the_outline_of_the_plate_under_the_pointer_stands_out(page: Any) -> None:
-    choose(page, STREET)
-    page.locator(".plate").nth(1).hover()
-    assert page.locator(".outlines polygon").evaluate_all(
-        "(all) => all.map((one) => one.classList.contains('lit'))"
-    ) == [False, True, False]
 
 
 def test_every_format_is_cut_as_it_is_painted(page: Any) -> None:
@@ -210,47 +208,31 @@ def test_every_format_is_cut_as_it_is_painted(page: Any) -> None:
         assert len(design["lines"]) == lines, name
 
 
-def test_a_plate_is_copied(open_page: Open) -> None:
-    page = open_page(locale="ru-RU", permissions=["clipboard-read", "clipboard-write"])
-    choose(page, STREET)
-    copied = []
-    for button in page.locator(".plate").first.locator(".copy").all():
-        button.click()
-        page.locator(".copy.done").first.wait_for()
-        copied.append(page.evaluate("navigator.clipboard.readText()"))
-    assert copied == [CYRILLIC, "TO05577"]
-
-
-def test_copies_say_what_the_server_said(open_page: Open, broken: Path) -> None:
+def test_copies_say_what_the_server_said(open_page: Open, broken: Path, tmp_path: Path) -> None:
+    cv2.imwrite(str(tmp_path / "grey.png"), np.full((300, 400, 3), 128, np.uint8))
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     choose(page, STREET)
+    choose(page, tmp_path / "grey.png")
+    wait_for(page, 2)
     page.set_input_files("#pictures", str(broken))
     page.locator(".problem:visible").wait_for()
     page.get_by_role("button", name="Copy as JSON").click()
     page.get_by_text("Copied: JSON").wait_for()
-    first, second = json.loads(page.evaluate("navigator.clipboard.readText()"))["pictures"]
+    first, _, third = json.loads(page.evaluate("navigator.clipboard.readText()"))["pictures"]
     assert [plate["text"] for plate in first["plates"]] == TEXTS
-    assert second["problem"]["reason"] == "picture"
+    assert third["problem"]["reason"] == "picture"
     page.get_by_role("button", name="Copy as CSV").click()
     page.get_by_text("Copied: CSV").wait_for()
-    rows = [*csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()")))]
-    assert [row["text"] for row in rows] == [*TEXTS, ""]
-    assert [float(row["x0"]) for row in rows[:3]] == [plate["xyxy"][0] for plate in first["plates"]]
-    natives = [plate["text_native"] for plate in first["plates"]]
-    assert [row["text_native"] for row in rows] == [*natives, ""]
-    assert (rows[3]["picture"], rows[3]["problem"]) == (broken.name, "picture")
-    assert rows[3]["message"] == "This picture cannot be used. Try another one."
-
-
-def test_a_picture_without_plates_has_a_row(open_page: Open, tmp_path: Path) -> None:
-    cv2.imwrite(str(tmp_path / "grey.png"), np.full((300, 400, 3), 128, np.uint8))
-    page = open_page(permissions=["clipboard-read", "clipboard-write"])
-    choose(page, tmp_path / "grey.png")
-    page.get_by_role("button", name="Copy as CSV").click()
-    page.get_by_text("Copied: CSV").wait_for()
-    (row,) = csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()")))
-    assert (row["picture"], row["text"], row["problem"]) == ("grey.png", "", "")
-    assert row["message"] == "No plates found"
+    *rows, grey, wrong = csv.DictReader(
+        io.StringIO(page.evaluate("navigator.clipboard.readText()"))
+    )
+    assert [row["text"] for row in rows] == TEXTS
+    assert [float(row["x0"]) for row in rows] == [plate["xyxy"][0] for plate in first["plates"]]
+    assert [row["text_native"] for row in rows] == [one["text_native"] for one in first["plates"]]
+    names = ("picture", "text", "problem", "message")
+    assert [grey[name] for name in names] == ["grey.png", "", "", "No plates found"]
+    cannot = "This picture cannot be used. Try another one."
+    assert [wrong[name] for name in names] == [broken.name, "", "picture", cannot]
 
 
 def test_without_a_clipboard_the_text_is_there_to_be_copied(page: Any) -> None:
@@ -264,13 +246,10 @@ def test_without_a_clipboard_the_text_is_there_to_be_copied(page: Any) -> None:
 
 def test_files_hold_what_the_server_said(page: Any, one_car: tuple[Scene, Path]) -> None:
     choose(page, STREET, one_car[1])
-    with page.expect_download() as csv_file:
-        page.get_by_role("button", name="Download CSV").click()
-    with page.expect_download() as json_file:
-        page.get_by_role("button", name="Download JSON").click()
-    assert csv_file.value.suggested_filename == "plates.csv"
-    text = csv_file.value.path().read_text(encoding="utf-8-sig")
+    csv_file, json_file = (download(page, f"Download {kind}") for kind in ("CSV", "JSON"))
+    assert csv_file.suggested_filename == "plates.csv"
+    text = csv_file.path().read_text(encoding="utf-8-sig")
     assert [row["text"] for row in csv.DictReader(io.StringIO(text))] == [*TEXTS, "A123BC77"]
-    pictures = json.loads(json_file.value.path().read_bytes())["pictures"]
+    pictures = json.loads(json_file.path().read_bytes())["pictures"]
     assert [picture["name"] for picture in pictures] == ["street.jpg", "car.png"]
     assert [plate["text"] for plate in pictures[0]["plates"]] == TEXTS

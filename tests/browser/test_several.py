@@ -83,18 +83,14 @@ def test_a_large_picture_is_made_smaller(page: Any) -> None:
     assert page.locator(".outlines").get_attribute("viewBox") == f"0 0 {width} {height}"
 
 
-def test_a_picture_within_the_limits_is_sent_as_it_is(page: Any) -> None:
+def test_a_picture_is_sent_as_it_is_and_another_format_as_a_jpeg(page: Any, tmp_path: Path) -> None:
     keep_sent(page)
     choose(page, STREET)
     assert sent_files(page) == [STREET.read_bytes()]
     assert not page.locator(".note").is_visible()
-
-
-def test_a_picture_of_another_format_is_turned_into_a_jpeg(page: Any, tmp_path: Path) -> None:
     file = tmp_path / "car.gif"
     Image.open(STREET).save(file)
-    keep_sent(page)
     choose(page, file)
-    (sent,) = sent_files(page)
-    assert sent.startswith(b"\xff\xd8\xff")
-    assert page.locator(".note").inner_text() == "Turned into a JPEG before sending."
+    wait_for(page, 2)
+    assert sent_files(page)[1].startswith(b"\xff\xd8\xff")
+    assert page.locator(".note:visible").inner_text() == "Turned into a JPEG before sending."

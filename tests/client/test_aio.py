@@ -34,13 +34,14 @@ from tests.client.peers import (
     listening,
     listening_over_grpc,
     receive,
+    reply,
     say_nothing,
 )
 
-PICTURE = b"a picture"
+PICTURE, TOO_LARGE = b"a picture", b"x" * 5_000_000
+SMALL = np.zeros((2, 4, 3), np.uint8)
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 Use = Callable[[AsyncPlateClient], Awaitable[object]]
-
 
 def use(url: str, using: Use, **options: object) -> object:
     """Run a coroutine with a client in an event loop of its own."""
@@ -54,6 +55,10 @@ def use(url: str, using: Use, **options: object) -> object:
 
 def recognize(client: AsyncPlateClient) -> Awaitable[Plates]:
     return client.recognize(PICTURE)
+
+
+def recognize_large(client: AsyncPlateClient) -> Awaitable[Plates]:
+    return client.recognize(TOO_LARGE)
 
 
 @contextmanager
@@ -107,6 +112,34 @@ def test_an_unknown_word_is_a_type_error() -> None:
 def test_wrong_arguments_are_errors_without_an_event_loop(options: dict, kind: type) -> None:
     with pytest.raises(kind):
         AsyncPlateClient(**options)
+
+
+@pytest.mark.parametrize(
+    ("send", "scheme"),
+    [  # over TLS, OpenSSL reads nothing after some failed writes of a thread
+        pytest.param(lambda url: PlateClient(url).recognize(TOO_LARGE), "http", id="threads"),
+        pytest.param(lambda url: use(url, recognize_large), "http", id="asyncio"),
+        pytest.param(lambda url: use(url, recognize_large), "https", id="asyncio over TLS"),
+    ],
+)
+def test_an_answer_before_the_whole_picture_was_taken_is_read(
+    send: Callable[[str], object],
+    scheme: str,
+    certificate: Certificate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A proxy that allows no such picture answers at once, and closes the connection."""
+
+    def handle(connection: socket.socket) -> None:
+        connection.recv(1000)
+        connection.sendall(reply(413, b"large"))
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
+    server = handle if scheme == "http" else over_tls(handle, certificate)
+    with listening(server) as address:
+        for _ in range(5):  # a write that fails before the answer is read is a matter of chance
+            with pytest.raises(RequestError, match="HTTP 413"):
+                send(f"{scheme}://{address}")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,12 @@ def announce_png(width: int, height: int) -> bytes:
 
 def announce_jpeg(width: int, height: int) -> bytes:
     """Return a small JPEG file whose header gives a larger size."""
-    jpeg = cv2.imencode(".jpg", np.zeros((16, 16), np.uint8))[1].tobytes()
+    return claim_size(
+        cv2.imencode(".jpg", np.zeros((16, 16), np.uint8))[1].tobytes(), width, height
+    )
+
+
+def claim_size(jpeg: bytes, width: int, height: int) -> bytes:
+    """Return a JPEG file whose header gives another size."""
     at = jpeg.index(b"\xff\xc0") + 5
     return jpeg[:at] + struct.pack(">HH", height, width) + jpeg[at + 4 :]

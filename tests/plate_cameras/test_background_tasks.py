@@ -50,54 +50,66 @@ async def running(
         await tasks.stop()
 
 
-async def test_a_task_that_fails_is_started_again_and_counted(
+async def test_a_task_that_fails_is_started_again_always_counted_and_told_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with running() as tasks:
-        camera = Failing(3)
+        camera = Failing(4)
         tasks.start("camera gate", camera)
         await camera.has_settled.wait()
         (status,) = tasks.statuses
-        assert (status.failures, status.is_running) == (3, True)
+        assert (status.failures, status.is_running) == (4, True)
         assert status.last_error == "OSError: no descriptors"
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "task camera gate has failed; it is started again" in caplog.text
     assert "Traceback" in caplog.text
 
 
-async def test_pauses_double_up_to_a_limit() -> None:
-    sleeps = Sleeps()
-
-    async with running(sleeps) as tasks:
-        camera = Failing(6)
-        tasks.start("camera", camera)
-        await camera.has_settled.wait()
-    assert sleeps.pauses_s == [0.5, 1, 2, 4, 5, 5]
-
-
-async def test_a_task_that_was_well_for_a_minute_begins_with_the_first_pause() -> None:
-    sleeps, times = Sleeps(), iter([0.0, 1.0, 1.0, 2.0, 10.0, 80.0, 80.0])
-
+@pytest.mark.parametrize(
+    ("times_s", "pauses_s"),
+    [
+        pytest.param([0.0] * 13, [0.5, 1, 2, 4, 5, 5], id="they double up to a limit"),
+        pytest.param([0, 1, 1, 2, 10, 80, 80], [0.5, 1, 0.5], id="anew after a minute without"),
+    ],
+)
+async def test_pauses_after_failures(times_s: list[float], pauses_s: list[float]) -> None:
+    sleeps, times = Sleeps(), iter(times_s)
     async with running(sleeps, lambda: next(times)) as tasks:
-        camera = Failing(3)
+        camera = Failing(len(pauses_s))
         tasks.start("camera", camera)
         await camera.has_settled.wait()
-    assert sleeps.pauses_s == [0.5, 1, 0.5]
+    assert sleeps.pauses_s == pauses_s
 
 
-async def test_a_task_that_returns_although_it_must_not_has_failed() -> None:
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        pytest.param(None, "RuntimeError: it has returned, which it must not", id="it returns"),
+        pytest.param(
+            asyncio.CancelledError(),
+            "RuntimeError: it was cancelled, but not by its owner",
+            id="it is cancelled",
+        ),
+    ],
+)
+async def test_any_end_of_a_task_that_must_not_end_is_a_failure(
+    end: BaseException | None, error: str
+) -> None:
     starts = []
 
+    async def end_once() -> None:
+        starts.append(1)
+        if len(starts) > 1:
+            await asyncio.Event().wait()
+        if end:
+            raise end
+
     async with running() as tasks:
-
-        async def returns() -> None:
-            starts.append(1)
-            if len(starts) > 1:
-                await asyncio.Event().wait()
-
-        tasks.start("lists", returns)
+        tasks.start("lists", end_once)
         while len(starts) < 2:
             await asyncio.sleep(0)
-        assert tasks.statuses[0].last_error == "RuntimeError: it has returned, which it must not"
+        assert tasks.statuses[0].failures == 1
+        assert tasks.statuses[0].last_error.startswith(error)
 
 
 async def test_a_task_that_may_end_is_not_started_again() -> None:
@@ -129,20 +141,14 @@ async def test_a_stopped_task_is_cancelled_and_forgotten() -> None:
         await tasks.stop("gate")
         assert [status.name for status in tasks.statuses] == ["yard"]
         tasks.start("gate", camera)
-
-
-async def test_a_name_is_not_given_twice() -> None:
-    async with running() as tasks:
-        tasks.start("gate", Failing(0))
         with pytest.raises(ValueError, match="task gate: wanted another name"):
-            tasks.start("gate", Failing(0))
+            tasks.start("gate", camera)
 
 
 async def test_a_task_that_loses_its_cancellation_is_not_started_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     starts = []
-
     async with running() as tasks:
         is_there = asyncio.Event()
 
@@ -159,23 +165,6 @@ async def test_a_task_that_loses_its_cancellation_is_not_started_again(
         await tasks.stop("deaf")
     assert starts == [1]
     assert not caplog.records
-
-
-async def test_a_cancellation_that_comes_out_of_a_task_is_a_failure() -> None:
-    """This may come from a future that other code has cancelled."""
-    async with running() as tasks:
-        starts = []
-
-        async def camera() -> None:
-            starts.append(1)
-            if len(starts) == 1:
-                raise asyncio.CancelledError
-            await asyncio.Event().wait()
-
-        tasks.start("camera", camera)
-        while len(starts) < 2:
-            await asyncio.sleep(0)
-        assert tasks.statuses[0].failures == 1
 
 
 async def test_a_task_that_somebody_else_cancels_is_dead() -> None:
@@ -203,17 +192,6 @@ async def test_a_failure_at_the_end_of_a_task_is_logged(caplog: pytest.LogCaptur
         await is_there.wait()
         await tasks.stop("camera")
     assert "the passes cannot be closed" in caplog.text
-
-
-async def test_the_same_failure_is_logged_once_and_always_counted(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with running() as tasks:
-        camera = Failing(4)
-        tasks.start("camera", camera)
-        await camera.has_settled.wait()
-        assert tasks.statuses[0].failures == 4
-    assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
 async def test_a_round_that_fails_is_counted_and_each_reason_is_told_once(

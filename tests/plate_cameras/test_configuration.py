@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from plate_cameras.configuration import Camera, Schedule, Zone, read_configuration
+from plate_cameras.configuration import Schedule, Zone, read_configuration
 
 WHOLE = """
 service = "plates.example:8000"
@@ -33,6 +33,17 @@ type = "webhook"
 url = "https://erp.example/plates"
 secrets = ["env:ERP_SECRET"]
 cameras = ["gate"]
+
+[[gates]]
+name = "north"
+type = "http"
+url = "http://10.0.0.9/open"
+lists = ["residents"]
+cameras = [ "gate" ]
+zones = ["entry"]
+direction = "towards"
+schedule = { start = "07:00", end = "22:00" }
+options = { method = "GET", password = "env:SECRET" }
 """
 
 ERP = 'secrets = ["env:ERP_SECRET"]'
@@ -44,7 +55,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_whole_file_is_read(file: Path) -> None:
-    file.write_text(WHOLE)
+    file.write_bytes(b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode())  # by an editor
     configuration = read_configuration(file)
     gate, yard = configuration.cameras
     assert (configuration.service, configuration.metrics_port) == ("plates.example:8000", 9100)
@@ -55,124 +66,58 @@ def test_a_whole_file_is_read(file: Path) -> None:
     assert (yard.looks_per_s, yard.zones) == (4.0, ())
     assert configuration.sinks[0].events == ("agreed", "closed")
     assert "ERP_SECRET" not in repr(configuration.sinks[0])
+    (north,) = configuration.gates
+    assert (north.zones, north.direction, north.fuzzy) == (("entry",), "towards", False)
+    assert north.schedule == Schedule(start="07:00", end="22:00")
+    assert "10.0.0.9" not in repr(north)
+    assert "SECRET" not in repr(north)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        pytest.param('"yard"', '"gate"', "camera gate: wanted one of this name", id="same-name"),
-        pytest.param("[0, 0.5], [1, 0.5], ", "", "wanted 3 or more points, got 2", id="points"),
-        pytest.param("[1, 0.8]]", "[1, 80]]", "parts of the frame, 0 to 1", id="pixels"),
-        pytest.param("[1, 0.8]]", "[1, 0.8, 1]]", "parts of the frame, 0 to 1", id="3d"),
-        pytest.param("[1, 0.8]]", "[1, 0.8], [1, 1]]", "wanted 2 points, got 3", id="line"),
-        pytest.param("06:00", "6 am", "wanted a time HH:MM", id="time"),
-        pytest.param('"mon"', '"monday"', "got 'monday'", id="day"),
-        pytest.param("looks_per_s = 2", "looks_per_s = 0", "wanted 0.1 to 60, got 0", id="looks"),
-        pytest.param('cameras = ["gate"]', 'cameras = ["x"]', "no camera 'x'", id="camera"),
-        pytest.param("metrics_port = 9100", "metrics_port = 70000", "65535", id="port"),
-        pytest.param("looks_per_s", "looks", "got looks", id="unknown-key"),
-        pytest.param('cameras = ["gate"]', 'events = ["opened"]', "got 'opened'", id="event"),
-    ],
-)
-def test_a_wrong_value_is_named(file: Path, old: str, new: str, message: str) -> None:
-    file.write_text(WHOLE.replace(old, new))
-    with pytest.raises(SettingsError, match=message):
-        read_configuration(file)
-
-
-def test_a_file_without_cameras_is_an_error(file: Path) -> None:
-    file.write_text("cameras = []")
-    with pytest.raises(SettingsError, match="wanted at least one"):
-        read_configuration(file)
-
-
-@pytest.mark.parametrize("name", ["", "a" * 101, "gate\n"])
-def test_names_are_short_and_printable(name: str) -> None:
-    with pytest.raises(SettingsError, match="wanted 1 to 100 printable characters"):
-        Camera(name, "rtsp://camera")
-
-
-GATE = """
-[[gates]]
-name = "north"
-type = "http"
-url = "http://10.0.0.9/open"
-cameras = ["gate"]
-lists = ["residents"]
-zones = ["entry"]
-direction = "towards"
-schedule = { start = "06:00", end = "22:00" }
-options = { method = "GET", password = "env:SECRET" }
-"""
-
-
-def test_gates_are_read(file: Path) -> None:
-    file.write_text(WHOLE + GATE)
-    (gate,) = read_configuration(file).gates
-
-    assert (gate.zones, gate.direction, gate.fuzzy) == (("entry",), "towards", False)
-    assert gate.schedule == Schedule(start="06:00", end="22:00")
-    assert "10.0.0.9" not in repr(gate)
-    assert "SECRET" not in repr(gate)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        pytest.param('"http"', '"telnet"', "type: wanted http, onvif, modbus", id="type"),
-        pytest.param('"towards"', '"left"', "direction: wanted towards, away", id="direction"),
-        pytest.param('["residents"]', "[]", "lists: wanted at least one", id="lists"),
-        pytest.param('cameras = ["gate"]', "cameras = []", "cameras: wanted", id="no-camera"),
-        pytest.param('cameras = ["gate"]', 'cameras = ["x"]', "no camera 'x'", id="camera"),
-        pytest.param("zones", 'side = "left"\nzones', "wanted lines beside it", id="side"),
-        pytest.param("zones", "pulse_s = 0\nzones", "pulse_s: wanted 0.1 to 60", id="pulse"),
-    ],
-)
-def test_wrong_gates_are_told(file: Path, old: str, new: str, message: str) -> None:
-    file.write_text(WHOLE + GATE.replace(old, new))
-
-    with pytest.raises(SettingsError, match=message):
-        read_configuration(file)
-
-
-def test_a_byte_order_mark_is_no_part_of_the_file(file: Path) -> None:
-    file.write_bytes(b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode())
-    assert len(read_configuration(file).cameras) == 2
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
+        ('"yard"', '"gate"', r"camera gate: wanted one of this name.*\(at line 20\)"),
+        ('"yard"', '""', "wanted 1 to 100 printable characters"),
+        ('"yard"', f'"{"a" * 101}"', "wanted 1 to 100 printable characters"),
+        ('"yard"', '"gate\\n"', "wanted printable characters"),
+        ("[0, 0.5], [1, 0.5], ", "", "wanted 3 or more points, got 2"),
+        ("[1, 0.8]]", "[1, 80]]", "parts of the frame, 0 to 1"),
+        ("[1, 0.8]]", "[1, 0.8, 1]]", "parts of the frame, 0 to 1"),
+        ("[1, 0.8]]", "[1, 0.8], [1, 1]]", "wanted 2 points, got 3"),
+        ("06:00", "6 am", "wanted a time HH:MM"),
+        ('"mon"', '"monday"', "got 'monday'"),
+        ('"fri"', f'"{"x" * 10_000}"', r"days: wanted some of .*xxx\.\.\."),
+        ("looks_per_s", "looks", "got looks"),
+        ("looks_per_s = 2", "looks_per_s = 0", "wanted 0.1 to 60, got 0"),
         ("looks_per_s = 2", "looks_per_s = nan", r"looks_per_s: wanted .*, got nan \(at line 12\)"),
         ("looks_per_s = 2", "looks_per_s = 0x" + "f" * 3900, r"looks_per_s: .* \(at line 12\)"),
+        ("metrics_port = 9100", "metrics_port = 70000", "65535"),
         ("metrics_port = 9100", "metrics_port = " + "9" * 5000, r"too long \(at line 3\)"),
-        ('"gate"]', '"gates"]', r"sink erp: there is no camera 'gates' \(at line 28\)"),
-        (
-            ERP,
-            'lists = ["stolen"]\n' + ERP,
-            r"lists: wanted lists of its cameras \(residents\)",
-        ),
+        ('"rtsp://10.0.0.5/stream1"', '"http://["', r"url: wanted an address.*\(at line 11\)"),
+        ('"rtsp://10.0.0.5/stream1"', '["rtsp://u:hidden@h"]', r"url: .* type list \(at line 11\)"),
+        ("retention_days = 7", "retention_day = 7", r"got retention_day \(at line 7\)"),
+        ('["gate"]', '["gates"]', r"sink erp: there is no camera 'gates' \(at line 28\)"),
+        ('["gate"]', '["gate"]\nevents = ["opened"]', "got 'opened'"),
+        (ERP, 'lists = ["stolen"]\n' + ERP, r"lists: wanted lists of its cameras \(residents\)"),
         (ERP, 'direction = "left"\n' + ERP, r"erp: direction: wanted towards or away, got 'left'"),
         (ERP, "text_threshold = 2\n" + ERP, r"erp: text_threshold: wanted 0 to 1, got 2"),
         (ERP, "hold_off_s = -1\n" + ERP, r"erp: hold_off_s: wanted 0 to 86400.*\(at line 27\)"),
         (ERP, 'schedule = { start = "25:00" }\n' + ERP, r"schedule: wanted a time.*\(at line 27\)"),
-        ('"yard"', '"gate"', r"camera gate: wanted one of this name.*\(at line 20\)"),
-        ('"rtsp://10.0.0.5/stream1"', '"http://["', r"url: wanted an address.*\(at line 11\)"),
         ('"https://erp.example/plates"', '"http://["', r"sink erp: url: .*\(at line 26\)"),
-        ('"rtsp://10.0.0.5/stream1"', '["rtsp://u:hidden@h"]', r"url: .* type list \(at line 11\)"),
-        ("retention_days = 7", "retention_day = 7", r"got retention_day \(at line 7\)"),
+        ('"http"', '"telnet"', "type: wanted http, onvif, modbus"),
+        ('"towards"', '"left"', "direction: wanted towards, away"),
+        ('lists = ["residents"]\ncameras', "lists = []\ncameras", "lists: wanted at least one"),
+        ('[ "gate" ]', "[]", "cameras: wanted"),
+        ('[ "gate" ]', '["x"]', "no camera 'x'"),
+        ('zones = ["entry"]', 'side = "left"', "wanted lines beside it"),
+        ('zones = ["entry"]', "pulse_s = 0", "pulse_s: wanted 0.1 to 60"),
+        (WHOLE, "cameras = []", "wanted at least one"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_value_is_told_with_its_line(file: Path, old: str, new: str, message: str) -> None:
+    assert old in WHOLE
     file.write_text(WHOLE.replace(old, new))
     with pytest.raises(SettingsError, match=message) as raised:
         read_configuration(file)
     assert "hidden" not in str(raised.value)
-    assert len(str(raised.value)) < 500
-
-
-def test_endless_values_are_cut_in_messages(file: Path) -> None:
-    file.write_text(WHOLE.replace('"fri"', '"' + "x" * 10_000 + '"'))
-    with pytest.raises(SettingsError, match=r"days: wanted some of .*xxx\.\.\.") as raised:
-        read_configuration(file)
     assert len(str(raised.value)) < 500

@@ -11,7 +11,9 @@ from plate_cameras.secret_settings import resolve_secret, warn_of_readers
 CAMERA = '[[cameras]]\nname = "gate"\nurl = "{}"\n'
 PLAIN = CAMERA.format("rtsp://10.0.0.5/1")
 SINK = '[[sinks]]\nname = "erp"\ntype = "webhook"\nurl = "{}"\n'
+ERP = PLAIN + SINK.format("https://erp.example")
 NOTIFY = SINK.replace("webhook", "notify")
+DATABASE = '[store]\nurl = "postgresql://u:w@db/plates"\n'
 GATE = """[[gates]]
 name = "barrier"
 type = "http"
@@ -30,27 +32,15 @@ options = {{ password = "{}" }}
         pytest.param(CAMERA.format("rtsp://user:word@10.0.0.5/1"), 0o640, False, id="group alone"),
         pytest.param(PLAIN, 0o644, False, id="no password"),
         pytest.param(PLAIN + SINK.format("https://u:w@erp.example"), 0o644, True, id="sink"),
-        pytest.param(
-            PLAIN + SINK.format("https://erp.example") + 'secrets = ["whsec_a"]',
-            0o604,
-            True,
-            id="secret",
-        ),
-        pytest.param(
-            PLAIN + SINK.format("https://erp.example") + 'secrets = ["env:A"]',
-            0o644,
-            False,
-            id="secret of the environment",
-        ),
+        pytest.param(ERP + 'secrets = ["whsec_a"]', 0o604, True, id="secret"),
+        pytest.param(ERP + 'secrets = ["env:A"]', 0o644, False, id="secret of the environment"),
         pytest.param(PLAIN + NOTIFY.format("tgram://word/1"), 0o644, True, id="messages"),
         pytest.param(PLAIN + NOTIFY.format("file:/run/url"), 0o644, False, id="messages, file"),
         pytest.param(PLAIN + GATE.format("word"), 0o644, True, id="gate"),
         pytest.param(PLAIN + GATE.format("env:WORD"), 0o644, False, id="gate, environment"),
         pytest.param(f'metrics_key = "word"\n{PLAIN}', 0o644, True, id="metrics"),
         pytest.param(f'metrics_key = "env:A"\n{PLAIN}', 0o644, False, id="metrics, environment"),
-        pytest.param(
-            f'[store]\nurl = "postgresql://u:w@db/plates"\n{PLAIN}', 0o644, True, id="database"
-        ),
+        pytest.param(DATABASE + PLAIN, 0o644, True, id="database"),
     ],
 )
 def test_a_file_with_passwords_that_all_may_read_is_warned_of(

@@ -83,6 +83,24 @@ def test_each_setting_has_an_upper_number(sample: Any, name: str, value: Any) ->
         replace(sample, **{name: value})
 
 
+def texts() -> Iterator[Any]:
+    """Yield all settings that are texts, lists of texts or tables, with an odd character."""
+    odd = {str: "x\0", tuple: ("x\n",), Mapping: {"x\u202e": ""}}
+    for sample in SAMPLES:
+        for name, hint in get_type_hints(type(sample)).items():
+            kind = get_origin(hint) or hint
+            if (kind is tuple and get_args(hint)[0] is str) or kind in (str, Mapping):
+                yield pytest.param(sample, name, odd[kind], id=f"{type(sample).__name__}.{name}")
+
+
+@pytest.mark.parametrize(("sample", "name", "value"), [*texts()])
+def test_no_setting_has_a_character_that_databases_and_logs_cannot_keep(
+    sample: Any, name: str, value: Any
+) -> None:
+    with pytest.raises(SettingsError, match=r"wanted (printable characters, got|some of|a time)"):
+        replace(sample, **{name: value})
+
+
 def test_too_many_are_told_with_their_line(tmp_path: Path) -> None:
     file = tmp_path / "CAMERAS.toml"
     lists = ", ".join(f'"{at}"' for at in range(101))

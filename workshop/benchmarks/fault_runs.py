@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from orchestrator.errors import PlateError, SettingsError
-from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
+from workshop.reporting.files import explain_write_errors, prepare_folder, write_part, write_report
 from workshop.reporting.machine import Machine, describe_machine
-from workshop.reporting.pages import write_part
 from workshop.reporting.tables import NOTHING, Cell, format_markdown
 
 
@@ -142,14 +141,7 @@ def run_command(
     make: Callable[[list[F]], Iterable[R]],
     table: Table[R],
 ) -> int:
-    """Make the chosen faults, print and write the results; return the exit code.
-
-    Args:
-        options: The parsed command line of `make_parser`.
-        faults: All faults.
-        make: Makes faults, and gives the result of each.
-        table: The table of the results.
-    """
+    """Make the chosen faults, print and write the results; return the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # programs are ended on exit
     try:
         chosen = choose(faults, options.only)

@@ -164,8 +164,6 @@ class CheckResult:
     """The result of a check.
 
     Attributes:
-        different: The differences from a CPU's answers.
-        places: The place of each tensor, each once.
         astray: The tensors that had to be on the GPU but were not.
     """
 

@@ -42,7 +42,6 @@ class Point:
 
     Attributes:
         axis: What grows: `plates` or `megapixels`; `x` is how many there are.
-        found: The plates in the answer.
         cpu_ms: The CPU time of all the service's processes for one picture.
     """
 

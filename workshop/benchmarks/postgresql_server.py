@@ -35,9 +35,6 @@ class PostgresqlServer:
     """A server that is started, killed and started again.
 
     Attributes:
-        programs: Folder of its programs.
-        settings: Settings, `name=value`.
-        folder: Folder for its files and its socket.
         port: Number of its socket. It listens there on loopback, too, if `settings` say so.
         environ: Environment variables of the server; None for those of this process.
     """

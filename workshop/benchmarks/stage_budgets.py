@@ -35,7 +35,7 @@ from orchestrator.pipeline import recognize
 from orchestrator.serving.supervisor.launch.command import UNLESS_SET
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.triton.stages import Stopwatch
-from workshop.benchmarks.bench.pipelines import Pipeline, choose_variables, open_pipeline
+from workshop.benchmarks.bench.server import Pipeline, choose_variables, open_pipeline
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.processes import set_variables
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.detection.boxes import iou
-from workshop.evaluation.yolo_labels import Box
+from workshop.evaluation.datasets import Box
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,8 +22,6 @@ class Detected:
     """The detections and labels of one picture; boxes are xyxy pixels.
 
     Attributes:
-        image: The file name.
-        labels: The labelled boxes.
         ignored: Plates without a label; a detection there is neither right nor wrong.
     """
 

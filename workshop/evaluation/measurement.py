@@ -17,10 +17,14 @@ from workshop.evaluation.detection import (
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
 from workshop.evaluation.reading import (
-    LetterCount,
+    brier_score,
     character_error_rate,
     count_confusions,
-    count_letters,
+    coverage_at,
+    coverage_curve,
+    equal_mass_reliability,
+    expected_calibration_error,
+    reliability,
 )
 from workshop.evaluation.results import (
     PRECISION,
@@ -34,15 +38,6 @@ from workshop.evaluation.results import (
     ReadingResult,
     Showing,
     Verdicts,
-)
-from workshop.evaluation.scores import (
-    SURE,
-    brier_score,
-    coverage_at,
-    coverage_curve,
-    equal_mass_reliability,
-    expected_calibration_error,
-    reliability,
 )
 from workshop.reporting.tables import ratio
 
@@ -118,14 +113,7 @@ def _compare_characters(detected: Sequence[Outcome]) -> Characters:
         too_short=sum(len(read) < len(wanted) for wanted, read in pairs),
         too_long=sum(len(read) > len(wanted) for wanted, read in pairs),
         confusions=tuple(count_confusions(pairs)),
-        letters=measure_letters(detected),
     )
-
-
-def measure_letters(detected: Sequence[Outcome]) -> tuple[LetterCount, ...]:
-    """Count what the letters of found plates were read as, in their best readings."""
-    pairs = [(outcome.label.text, outcome.best) for outcome in detected]
-    return count_letters(pairs, [outcome.score >= SURE for outcome in detected])
 
 
 def _count_decoded(detected: Sequence[Outcome]) -> Decoding:

@@ -14,10 +14,9 @@ from orchestrator.errors import DataError, PictureError
 from orchestrator.imaging.decoding import read_picture
 from orchestrator.plates import Plate, Plates
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS, Condition
-from workshop.evaluation.datasets import BoxedPicture, LabelledPlate, Point, Scene
+from workshop.evaluation.datasets import Box, BoxedPicture, LabelledPlate, Point, Scene
 from workshop.evaluation.detection import Detected
 from workshop.evaluation.recognizers import Answer
-from workshop.evaluation.yolo_labels import Box
 
 READ, WRONG, NOT_SHOWN, MISSED = ("read", "wrong", "not shown", "missed")
 
@@ -27,8 +26,6 @@ class Outcome:
     """A labelled plate and the answer for it.
 
     Attributes:
-        path: The picture file.
-        label: The labelled plate, with the wanted text.
         answer: The plate that was found there; None when none was found.
         free_text: Its best reading without plate formats; None when not known.
     """

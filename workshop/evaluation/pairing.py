@@ -1,15 +1,21 @@
-"""Compares two evaluations of the same plates, and tests whether the difference may be chance."""
+"""Compares evaluations of the same plates: a test, text, a CSV file and sheets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
+from pathlib import Path
 
-from workshop.evaluation.datasets import BAD
-from workshop.evaluation.outcomes import READ
-from workshop.evaluation.results import PlateVerdict
-from workshop.evaluation.yolo_labels import Box
+from workshop.evaluation.datasets import BAD, Box
+from workshop.evaluation.outcomes import READ, Outcome
+from workshop.evaluation.reading import align
+from workshop.evaluation.report_files.drawings import Tile, draw
+from workshop.evaluation.report_files.reading_files import tile_of
+from workshop.evaluation.results import PlateVerdict, Report
+from workshop.reporting.files import write_csv
+from workshop.reporting.sheets import write_sheets
+from workshop.reporting.tables import format_markdown
 
 SIGNIFICANT = 0.05
 """The significance level: a difference with this p-value or a higher one may be chance."""
@@ -17,12 +23,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class Change:
-    """A labelled plate that one evaluation reads and the other does not.
-
-    Attributes:
-        new: The verdict of the new evaluation.
-        old: The verdict of the old evaluation.
-    """
+    """A labelled plate that one evaluation reads and the other does not."""
 
     new: PlateVerdict
     old: PlateVerdict
@@ -39,7 +40,6 @@ class PairedTest:
 
     Attributes:
         type: The type: `std` or `other`.
-        plates: The number of plates that both measured.
         won: The plates that only the new evaluation reads.
         lost: The plates that only the old evaluation reads.
         p_value: The probability of a difference at least as large if neither reads better.
@@ -120,3 +120,129 @@ def _test(kind: str, shared: Sequence[Change]) -> PairedTest:
     won = tuple(change for change in changed if change.is_won)
     lost = tuple(change for change in changed if not change.is_won)
     return PairedTest(kind, len(shared), won, lost, mcnemar_exact(len(won), len(lost)))
+
+
+MIN_P = 0.001
+"""Smaller p-values are written as `< 0.001`."""
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """A row of `changed.csv`: a plate that only one of two evaluations reads."""
+
+    against: str
+    change: str
+    image: str
+    type: str
+    wanted: str
+    verdict: str
+    text: str
+    other_verdict: str
+    other_text: str
+
+
+def pair_reports(report: Report, other: Report) -> Pairing | None:
+    """Compare two reports plate by plate; None when one of them has no readings."""
+    if report.reading is None or other.reading is None:
+        return None
+    return pair(report.reading.verdicts, other.reading.verdicts)
+
+
+def write_paired_test(report: Report, other: Report) -> str:
+    """Return the paired test of a report against another one, in Markdown."""
+    pairing = pair_reports(report, other)
+    title = f"{report.name} against {other.name}"
+    if pairing is None:
+        return f"{title}: no paired test, for one of the two holds no readings.\n"
+    sentences = [_name_other_data(pairing, report.name, other.name)]
+    sentences += [f"{describe_test(test)}." for test in pairing.tests]
+    rows = [_row(change) for test in pairing.tests for change in (*test.won, *test.lost)]
+    header = ("", "picture", "wanted", report.name, other.name)
+    table = f"\n{format_markdown(header, rows)}" if rows else ""
+    return f"{title}: {' '.join(filter(None, sentences))}\n{table}"
+
+
+def describe_test(test: PairedTest) -> str:
+    """Describe a paired test in plain words: `214 std plates, won 5, lost 0: p = 0.062, ...`."""
+    counts = f"{test.plates} {test.type} plates, won {len(test.won)}, lost {len(test.lost)}"
+    if not test.won and not test.lost:
+        return f"{counts}: the same plates are read"
+    size = f"= {test.p_value:.2g}" if test.p_value >= MIN_P else f"< {MIN_P:g}"
+    return f"{counts}: p {size}, {interpret(test.p_value)}"
+
+
+def _name_other_data(pairing: Pairing, name: str, other: str) -> str:
+    if not pairing.tests:
+        return "the two were measured on other data, and no plate is in both."
+    if not (pairing.only_new or pairing.only_old):
+        return ""
+    return (
+        f"the two were measured on other data, left out are {pairing.only_new} plates of "
+        f"{name} alone and {pairing.only_old} of {other} alone."
+    )
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    new, old = change.new, change.old
+    return (_direction(change), new.image, new.wanted, _reading(new), _reading(old))
+
+
+def _direction(change: Change) -> str:
+    return "won" if change.is_won else "lost"
+
+
+def _reading(verdict: PlateVerdict) -> str:
+    """Return a plate's text and verdict: `A123BC77 (read)`, `A123BC77 (not shown)`, `(missed)`."""
+    return f"{verdict.text} ({verdict.verdict})".strip()
+
+
+def write_changes(
+    report: Report, others: Sequence[Report], outcomes: Sequence[Outcome], folder: Path
+) -> None:
+    """Write `changed.csv` and `changed_1.png`, ...: the plates won and lost against each report.
+
+    Args:
+        report: The new report.
+        others: The reports to compare with.
+        outcomes: The outcomes that the new report was measured on.
+        folder: The output folder.
+    """
+    changes = [
+        (change, other.name)
+        for other in others
+        if (pairing := pair_reports(report, other))
+        for test in pairing.tests
+        for change in (*test.won, *test.lost)
+    ]
+    of = {(outcome.path.name, outcome.label.region): outcome for outcome in outcomes}
+    tiles = (
+        _tile(of[change.new.image, change.new.region], change, name) for change, name in changes
+    )
+    write_csv(ChangeRow, [_csv_row(*change) for change in changes], folder / "changed.csv")
+    write_sheets(map(draw, tiles), folder, "changed")
+
+
+def _csv_row(change: Change, against: str) -> ChangeRow:
+    new, old = change.new, change.old
+    return ChangeRow(
+        against=against,
+        change=_direction(change),
+        image=new.image,
+        type=new.type,
+        wanted=new.wanted,
+        verdict=new.verdict,
+        text=new.text,
+        other_verdict=old.verdict,
+        other_text=old.text,
+    )
+
+
+def _tile(outcome: Outcome, change: Change, against: str) -> Tile:
+    """Return the tile of a plate: the wanted text, and the text of the evaluation that fails."""
+    failed, how = (change.old, "won from") if change.is_won else (change.new, "lost to")
+    where = "there" if change.is_won else "here"
+    return replace(
+        tile_of(outcome),
+        caption=f"{change.new.image}: {how} {against}, {failed.verdict} {where}",
+        characters=tuple(align(failed.wanted, failed.text)),
+    )

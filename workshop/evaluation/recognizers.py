@@ -89,7 +89,6 @@ class Answer:
     """The answer for a picture.
 
     Attributes:
-        plates: The plates, as a client gets them.
         free_texts: The best reading of each plate by beam search without plate formats, from the
             same crops as its text. Empty when the logits of the reader are not available.
     """
@@ -103,12 +102,8 @@ class Recognizer:
     """A recognizer of plates; both of its functions take uint8 [H, W, 3] BGR.
 
     Attributes:
-        kind: The kind: `in process` or `triton`.
-        settings: The settings of the recognition.
         read: Finds and reads the plates with these settings.
         detect: Only finds them, down to the lowest scores.
-        weights: The SHA-256 of each network's weights; empty when not known.
-        engines: The engine of each network; empty when not known.
     """
 
     kind: str
@@ -124,11 +119,7 @@ class RecognizerOptions(NetworkOptions):
     """The options that choose a recognizer.
 
     Attributes:
-        url: The URL of a running server.
-        triton: True when a server is started for the evaluation.
         checkpoints: The files for single networks, by `yolo`, `stn` and `lprnet`.
-        threads: The number of CPU threads; all cores when 0.
-        parameters: Request parameters that override the settings.
         changed: Settings that differ from the shipped ones, in process only.
     """
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.settings import Settings
-from workshop.evaluation.reading import Confusion, LetterCount
-from workshop.evaluation.scores import Coverage, ScoreBin
-from workshop.evaluation.yolo_labels import Box
+from workshop.evaluation.datasets import Box
+from workshop.evaluation.reading import Confusion, Coverage, ScoreBin
 
 PRECISION = 0.99
 """The precision at which coverage is reported."""
@@ -29,15 +28,12 @@ class Verdicts:
     """The counts and rates of verdicts of labelled plates; rates are None without plates.
 
     Attributes:
-        plates: All labelled plates.
         found: Plates that are read, wrong or not shown.
         read: Plates shown with the wanted text.
         wrong: Plates shown with another text.
         not_shown: Found plates without a shown text: the score is too low.
-        missed: Plates that were not found.
         found_rate: Found plates / labelled plates.
         read_rate: Read plates / labelled plates.
-        read_interval: The 95 % confidence interval of `read_rate`.
         read_of_found: Read plates / found plates.
         wrong_of_shown: Wrong plates / shown plates (read and wrong).
     """
@@ -63,7 +59,6 @@ class Characters:
     too_short: int
     too_long: int
     confusions: tuple[Confusion, ...]
-    letters: tuple[LetterCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,8 +93,6 @@ class Calibration:
         ece: The expected calibration error over bins of equal width.
         ece_equal_mass: The same over bins with equal numbers of readings.
         brier: The mean squared distance of score and truth.
-        bins: The bins of equal width.
-        equal_mass_bins: The bins with equal numbers of readings.
     """
 
     ece: float | None
@@ -114,11 +107,7 @@ class PlateVerdict:
     """The verdict of one labelled plate; reports are compared plate by plate with it.
 
     Attributes:
-        image: The file name of the picture.
-        type: The type: `std`, `other` or `bad`.
         region: The region of the plate, xyxy pixels, with some margin.
-        wanted: The true text.
-        verdict: The verdict: `read`, `wrong`, `not shown` or `missed`.
         text: The shown text, or the one that a lower threshold would show; `""` without any.
     """
 
@@ -135,17 +124,9 @@ class ReadingResult:
     """The results of reading. Unless another type is named, they are of standard plates.
 
     Attributes:
-        pictures: The number of pictures with a labelled plate.
-        labels: The number of plates by type.
-        std: The verdicts of standard plates.
-        other: The verdicts of other plates that can be read.
-        characters: The character errors of found plates.
         decoding: The results of each way of decoding, of found plates.
         by_width_px: The rate of read plates among the found ones, by width of the box.
         by_tilt_deg: The rate of read plates among the found ones, by tilt.
-        coverage: The effect of the text threshold on found plates.
-        calibration: The calibration of the scores of found plates.
-        verdicts: The verdicts of all labelled plates, of any type.
         by_format: The rate of read plates by format, of all readable plates that are labelled so.
     """
 
@@ -168,7 +149,6 @@ class ConditionResult:
     """The results for standard plates under one condition, or under several together.
 
     Attributes:
-        std: The verdicts of the plates.
         ece: The expected calibration error of the text scores, over bins of equal width.
         ece_equal_mass: The same over bins with equal numbers of readings.
     """
@@ -186,11 +166,6 @@ class RatePoint:
     Attributes:
         bin: The name of the bin or strength, such as `20-25` or `-15`.
         x: The value in pixels or degrees; for a bin, the mean.
-        plates: The number of labelled plates.
-        read: The number of plates shown with the wanted text.
-        rate: Read plates / labelled plates.
-        low: The lower end of the 95 % confidence interval of the rate.
-        high: The upper end of this interval.
     """
 
     bin: str
@@ -212,7 +187,6 @@ class ConditionsResult:
         by_width_px: The curve by width of the plate in the scaled picture.
         by_turn_deg: The curve by rotation of the picture, anticlockwise.
         by_smear_px: The curve by length of the smear, in pixels of the picture.
-        letters: What the letters were read as under all conditions of the table together.
     """
 
     each: tuple[ConditionResult, ...]
@@ -220,7 +194,6 @@ class ConditionsResult:
     by_width_px: tuple[RatePoint, ...]
     by_turn_deg: tuple[RatePoint, ...]
     by_smear_px: tuple[RatePoint, ...]
-    letters: tuple[LetterCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -238,12 +211,7 @@ class DetectionResult:
     """The results of detection.
 
     Attributes:
-        labels: The number of labelled plates.
         ignored: The number of plates without a label; detections there are neither right nor wrong.
-        at_threshold: The figures at the service's threshold, IoU 0.5.
-        at_best_f1: The figures at the threshold with the best F1, IoU 0.5.
-        map50: The average precision at IoU 0.5.
-        map50_95: The mean of the average precision over IoU 0.5 to 0.95.
         by_width_px: The recall at the service's threshold, by width of the plate.
     """
 
@@ -254,7 +222,7 @@ class DetectionResult:
     at_best_f1: OperatingPoint
     map50: float
     map50_95: float
-    by_width_px: tuple[HitRate, ...]
+    by_width_px: tuple[HitRate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -270,20 +238,7 @@ class DataSets:
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a whole evaluation.
-
-    Attributes:
-        name: The name in comparisons.
-        way: The kind of recognizer: `in process` or `triton`.
-        engines: The engine of each network; empty when not known.
-        settings: The settings of the recognition.
-        weights_sha256: The SHA-256 of each network's weights; empty when not known.
-        data: The data that was measured.
-        seconds: The duration.
-        reading: The results of reading; None without scenes.
-        detection: The results of detection; None without a detection data set.
-        conditions: The results under conditions; None when they were not requested.
-    """
+    """The report of a whole evaluation."""
 
     name: str
     way: str

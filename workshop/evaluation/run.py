@@ -30,9 +30,9 @@ from workshop.evaluation.datasets import (
 from workshop.evaluation.detection import Detected
 from workshop.evaluation.measurement import measure_detection, measure_reading
 from workshop.evaluation.outcomes import Outcome, detect_all, judge_scenes
+from workshop.evaluation.pairing import write_changes, write_paired_test
 from workshop.evaluation.recognizers import Recognizer, RecognizerOptions, open_recognizer
 from workshop.evaluation.report_files.detection_files import write_detection
-from workshop.evaluation.report_files.pairing_files import write_changes, write_paired_test
 from workshop.evaluation.report_files.reading_files import write_reading
 from workshop.evaluation.results import DataSets, Report
 from workshop.evaluation.summary import summarize, write_comparison
@@ -43,19 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Task:
-    """The task of an evaluation: data, report and reports to compare with.
-
-    Attributes:
-        out: The folder of the report.
-        scenes: The folder of pictures with known plate texts.
-        detection: The YOLO data set.
-        split: The split of the data set.
-        ignore: The CSV of its plates without a label.
-        name: The name of the report.
-        against: The other reports to compare with.
-        selection: The selection of pictures from each data set.
-        conditions: True when the scenes are also read under conditions.
-    """
+    """The task of an evaluation: data, report and reports to compare with."""
 
     out: Path
     scenes: Path | None = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from workshop.evaluation.conditions.condition_tables import (
+from workshop.evaluation.conditions.condition_measurement import (
     compare_conditions,
     compare_curves,
     summarize_conditions,
@@ -20,7 +20,6 @@ from workshop.evaluation.results import (
     Verdicts,
 )
 from workshop.reporting.tables import (
-    NOTHING,
     Row,
     compare,
     format_count,
@@ -35,54 +34,46 @@ CONFUSIONS = 12
 AT_PRECISION = f"coverage at {100 * PRECISION:g} % precision"
 
 
-def _of_reading(
-    title: str,
-    figure: Callable[[ReadingResult], float | None],
-    format: Callable[[float | None], str] = format_count,
-) -> Row[Report]:
-    return Row(title, lambda report: figure(report.reading) if report.reading else None, format)
-
-
-def _of_detection(
-    title: str,
-    figure: Callable[[DetectionResult], float | None],
-    format: Callable[[float | None], str] = format_number,
-) -> Row[Report]:
-    return Row(title, lambda report: figure(report.detection) if report.detection else None, format)
-
-
-ROWS = (
-    _of_reading("standard plates", lambda reading: reading.std.plates),
-    _of_reading("found", lambda reading: reading.std.found_rate, format_percent),
-    _of_reading(
-        "**read exactly, end to end**", lambda reading: reading.std.read_rate, format_percent
+FOUND: tuple[Row[ReadingResult], ...] = (
+    Row("character error rate", lambda reading: reading.characters.error_rate, format_percent),
+    Row(
+        "exact by best path, of those found",
+        lambda reading: reading.decoding.best_path,
+        format_count,
     ),
-    _of_reading(
-        "read exactly, of those found", lambda reading: reading.std.read_of_found, format_percent
+    Row("exact by free beam search", lambda reading: reading.decoding.free_beam, format_count),
+    Row(
+        "exact by beam search in formats",
+        lambda reading: reading.decoding.format_beam,
+        format_count,
     ),
-    _of_reading("wrong (shown)", lambda reading: reading.std.wrong),
-    _of_reading("not shown", lambda reading: reading.std.not_shown),
-    _of_reading("missed", lambda reading: reading.std.missed),
-    _of_reading(
-        "character error rate", lambda reading: reading.characters.error_rate, format_percent
-    ),
-    _of_reading("exact by best path, of those found", lambda reading: reading.decoding.best_path),
-    _of_reading("exact by free beam search", lambda reading: reading.decoding.free_beam),
-    _of_reading("exact by beam search in formats", lambda reading: reading.decoding.format_beam),
-    _of_reading(AT_PRECISION, lambda reading: _covered(reading), format_percent),
-    _of_reading(
-        "expected calibration error", lambda reading: reading.calibration.ece, format_number
-    ),
-    _of_reading(
+    Row("coverage (shown of found)", lambda reading: reading.coverage.coverage, format_percent),
+    Row("error (wrong of shown)", lambda reading: reading.coverage.error, format_percent),
+    Row(AT_PRECISION, lambda reading: _covered(reading), format_percent),
+    Row("Brier score", lambda reading: reading.calibration.brier, format_number),
+    Row("expected calibration error", lambda reading: reading.calibration.ece, format_number),
+    Row(
         "calibration error, bins of equal mass",
         lambda reading: reading.calibration.ece_equal_mass,
         format_number,
     ),
-    _of_detection("labelled plates, detection", lambda detection: detection.labels, format_count),
-    _of_detection("precision", lambda detection: detection.at_threshold.precision),
-    _of_detection("recall", lambda detection: detection.at_threshold.recall),
-    _of_detection("mAP50", lambda detection: detection.map50),
-    _of_detection("mAP50-95", lambda detection: detection.map50_95),
+)
+READING: tuple[Row[ReadingResult], ...] = (
+    Row("standard plates", lambda reading: reading.std.plates, format_count),
+    Row("found", lambda reading: reading.std.found_rate, format_percent),
+    Row("**read exactly, end to end**", lambda reading: reading.std.read_rate, format_percent),
+    Row("read exactly, of those found", lambda reading: reading.std.read_of_found, format_percent),
+    Row("wrong (shown)", lambda reading: reading.std.wrong, format_count),
+    Row("not shown", lambda reading: reading.std.not_shown, format_count),
+    Row("missed", lambda reading: reading.std.missed, format_count),
+    *FOUND,
+)
+DETECTION: tuple[Row[DetectionResult], ...] = (
+    Row("labelled plates, detection", lambda detection: detection.labels, format_count),
+    Row("precision", lambda detection: detection.at_threshold.precision, format_number),
+    Row("recall", lambda detection: detection.at_threshold.recall, format_number),
+    Row("mAP50", lambda detection: detection.map50, format_number),
+    Row("mAP50-95", lambda detection: detection.map50_95, format_number),
 )
 
 
@@ -98,7 +89,9 @@ def write_comparison(reports: Sequence[Report]) -> str:
     """
     header = ("", *(report.name for report in reports))
     conditions = {report.name: report.conditions for report in reports if report.conditions}
-    headline = format_markdown(header, compare(ROWS, reports))
+    rows = compare(READING, [report.reading for report in reports])
+    rows += compare(DETECTION, [report.detection for report in reports])
+    headline = format_markdown(header, rows)
     if len(conditions) < 2:
         return headline
     return "\n".join((headline, compare_conditions(conditions), compare_curves(conditions)))
@@ -132,7 +125,7 @@ def _summarize_reading(reading: ReadingResult) -> list[str]:
                 if verdicts.plates
             ],
         ),
-        _tabulate_found(reading),
+        format_table(("of the standard plates", ""), compare(FOUND, [reading])),
         _tabulate_bins("read by width of the box, px", reading.by_width_px),
         _tabulate_bins("read by tilt, degrees", reading.by_tilt_deg),
         *([_tabulate_bins("read by format", reading.by_format)] if reading.by_format else []),
@@ -150,35 +143,6 @@ def _verdict_row(kind: str, verdicts: Verdicts) -> tuple[str | int, ...]:
         verdicts.missed,
     )
     return (kind, *counts, format_percent(verdicts.read_of_found))
-
-
-def _tabulate_found(reading: ReadingResult) -> str:
-    characters, decoding, coverage = reading.characters, reading.decoding, reading.coverage
-    sure = coverage.at_precision
-    return format_table(
-        ("of the standard plates found", ""),
-        [
-            ("  character error rate", format_percent(characters.error_rate)),
-            ("  too short / too long", f"{characters.too_short} / {characters.too_long}"),
-            ("  exact by best path", decoding.best_path),
-            ("  exact by free beam search", decoding.free_beam),
-            ("  exact by beam search in formats", decoding.format_beam),
-            ("  coverage (shown / found)", format_percent(coverage.coverage)),
-            ("  error (wrong / shown)", format_percent(coverage.error)),
-            (
-                f"  {AT_PRECISION}",
-                f"{format_percent(sure.coverage)} (threshold {format_number(sure.threshold)})"
-                if sure
-                else NOTHING,
-            ),
-            ("  expected calibration error", format_number(reading.calibration.ece)),
-            (
-                "  calibration error, bins of equal mass",
-                format_number(reading.calibration.ece_equal_mass),
-            ),
-            ("  Brier score", format_number(reading.calibration.brier)),
-        ],
-    )
 
 
 def _tabulate_bins(title: str, bins: Sequence[HitRate]) -> str:

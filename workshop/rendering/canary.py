@@ -34,10 +34,6 @@ QUALITY = 65
 def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
     """Draw a car with a straight, clean plate of the first format that is drawn.
 
-    Args:
-        country: Country of the plate.
-        seed: Seed of the text and the street.
-
     Returns:
         A JPEG file of 640 x 480 pixels and less than 20 kB, and the text of its plate.
     """

@@ -41,7 +41,6 @@ class Car:
     Attributes:
         sprite: The car and its shadow on a transparent ground.
         plate: Corners of the plate's place in sprite pixels, clockwise from top-left.
-        paint: Colour of the body.
         front: True if the car is seen from the front.
     """
 

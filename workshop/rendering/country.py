@@ -38,7 +38,6 @@ class FlatPlate:
     Attributes:
         picture: (H, W, 3) uint8 BGR; its sides have the plate's real proportion.
         text: Text of the plate, its lines joined in order.
-        format: Name of the plate's format.
         lines: Number of lines of the text, 1 or 2.
     """
 
@@ -77,8 +76,6 @@ class Country:
     """Texts and looks of a country's plates.
 
     Attributes:
-        formats: Formats of the texts.
-        draw: Function that draws one plate.
         file: File of the formats; error messages name it.
     """
 

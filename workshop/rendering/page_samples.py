@@ -26,7 +26,6 @@ class PageSample:
     Attributes:
         texts: Texts of its plates, with a `/` between two lines.
         size_wh: Its size, pixels.
-        seed: Seed of the street.
         format_names: Formats of the plates; when empty, the first that fits each text.
     """
 

@@ -1,13 +1,7 @@
-"""Street pictures with cars that carry given plates, for samples, tests and the demo.
+"""Street pictures with cars that carry given plates, for samples, tests and the demo."""
 
-Example:
-    python -m workshop.rendering.scenery --out street.jpg --texts A123BC77 M456OP199
-"""
-
-import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -32,7 +26,6 @@ class Scene:
     Attributes:
         picture: (H, W, 3) uint8 BGR.
         xyxy: (N, 4) float32 boxes round the plates, pixels.
-        texts: N texts in Latin look-alikes.
         quads: (N, 4, 2) float32 corners, clockwise from top-left, pixels.
     """
 
@@ -235,21 +228,3 @@ def _trees(rng: np.random.Generator, street: Light, ground: int) -> None:
             blob = np.array(stem) + rng.normal(0, size * 0.45, 2)
             shade = (green * rng.uniform(0.7, 1.35)).tolist()
             cv2.circle(street, np.round(blob).astype(int).tolist(), round(size / 5), shade, -1)
-
-
-def write_one(
-    draw: Callable[..., Scene], description: str, size_wh: tuple[int, int], least: str = "*"
-) -> None:
-    """Write one picture from the command line; `least` is argparse's `nargs` of the texts."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--out", type=Path, required=True, help="picture to write")
-    parser.add_argument("--texts", nargs=least, default=["A123BC77", "M456OP199"])
-    parser.add_argument("--size", type=int, nargs=2, default=size_wh, help="width height")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    drawn = draw(options.texts, tuple(options.size), seed=options.seed)
-    cv2.imwrite(str(options.out), drawn.picture)
-
-
-if __name__ == "__main__":
-    write_one(scene, "Street picture with given plates.", (1280, 960))

@@ -47,11 +47,8 @@ class LabelledPicture:
     """A picture with one plate.
 
     Attributes:
-        picture: (H, W, 3) uint8 BGR.
-        text: Text of the plate.
         type: `std` for the country's first format, `other` for the rest.
         region: Box round the plate with some room, xyxy pixels.
-        format: Name of the plate's format.
     """
 
     picture: Bgr

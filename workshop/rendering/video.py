@@ -46,8 +46,6 @@ class Encoder:
     """A camera's encoder.
 
     Attributes:
-        codec: FFmpeg's name of the codec.
-        options: Options of the codec by FFmpeg's names.
         gop: Number of frames from one keyframe to the next.
         bits_per_pixel: Bits per pixel at `REFERENCE_WH`, see `bit_rate`; None if the options fix
             the quality instead.
@@ -177,10 +175,6 @@ def as_frame(rng: np.random.Generator, picture: Bgr) -> Bgr:
     """Turn a picture into the last frame of an encoded clip in which it drifts and changes size.
 
     The frame lies exactly over the picture, so that known positions in the picture stay valid.
-
-    Args:
-        rng: Chooses motion, noise, codec and settings.
-        picture: (H, W, 3) uint8 BGR.
 
     Returns:
         (H, W, 3) uint8 BGR.

@@ -19,14 +19,9 @@ class Machine:
     """A machine and its software.
 
     Attributes:
-        cpu: The name of the processor.
         cores: The number of cores that this process may use.
-        memory_bytes: The memory of the whole machine.
         gpu: The name of the first GPU; None without a GPU.
-        system: The operating system.
-        python: The version of Python.
         triton: The version of the server; None without one.
-        packages: The versions of the packages that are installed, by name.
     """
 
     cpu: str
@@ -46,11 +41,7 @@ def _find_packages() -> Iterator[tuple[str, str]]:
 
 
 def describe_machine(triton: str = "") -> Machine:
-    """Describe the machine that this runs on.
-
-    Args:
-        triton: The version of the server; empty without one.
-    """
+    """Describe the machine that this runs on."""
     import torch  # takes seconds; reading an old report does not need it
 
     return Machine(

@@ -21,10 +21,7 @@ class Line:
     """A curve of a diagram: its points and its style.
 
     Attributes:
-        x: [N].
-        y: [N].
         label: The text in the legend; no entry when empty.
-        colour: The colour, a name or `#rrggbb`.
         style: The style: `-`, `--`, `o` (points alone) or `o-`.
         steps: True when each y holds from the previous x to its own x.
     """
@@ -43,9 +40,7 @@ class Bars:
 
     Attributes:
         x: [N] left edges.
-        height: [N].
         label: The text in the legend; no entry when empty.
-        colour: The colour, a name or `#rrggbb`.
         counted: True when the height is written over each bar.
     """
 
@@ -62,18 +57,10 @@ class Diagram:
     """A diagram: curves and bars on two axes.
 
     Attributes:
-        title: The text above the diagram.
-        x_label: The text under the x axis.
-        y_label: The text at the y axis.
         marks: The curves and bars; the first is drawn below the others.
-        x_limits: The limits of the x axis; automatic when None.
-        y_limits: The limits of the y axis; automatic when None.
         x_ticks: The ticks of the x axis; if there are any, the axis is logarithmic.
         x_names: The names at 0, 1, 2 ... on the x axis, in place of numbers.
         x_names_deg: The rotation of the names in degrees, anticlockwise.
-        is_log: True when the y axis is logarithmic.
-        shaded: The range of the x axis with a grey background.
-        is_legend_beside: True when the legend is to the right of the axes, outside the diagram.
     """
 
     title: str
@@ -86,8 +73,6 @@ class Diagram:
     x_names: tuple[str, ...] = ()
     x_names_deg: float = 0.0
     is_log: bool = False
-    shaded: tuple[float, float] | None = None
-    is_legend_beside: bool = False
 
 
 def plot(rows: Sequence[Sequence[Diagram]], path: Path) -> None:
@@ -112,20 +97,11 @@ def _draw(axes: Axes, diagram: Diagram) -> None:
         title=diagram.title, xlabel=diagram.x_label, ylabel=diagram.y_label,
         xlim=diagram.x_limits, ylim=diagram.y_limits,
     )  # fmt: skip
-    if diagram.shaded:
-        axes.axvspan(*diagram.shaded, color=FAINT, alpha=0.3, linewidth=0, zorder=0)
     if any(mark.label for mark in diagram.marks):
-        _add_legend(axes, is_beside=diagram.is_legend_beside)
+        axes.legend(fontsize="small")
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _add_legend(axes: Axes, *, is_beside: bool) -> None:
-    if is_beside:
-        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-    else:
-        axes.legend(fontsize="small")
 
 
 def _draw_line(axes: Axes, line: Line) -> None:

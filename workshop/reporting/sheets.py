@@ -24,13 +24,6 @@ def write_sheets(
 ) -> list[Path]:
     """Write `STEM_1.png`, `STEM_2.png`, ...; sheets of an earlier run are removed.
 
-    Args:
-        tiles: Pictures (H, W, 3), all of one size.
-        folder: The output folder.
-        stem: The start of the file names.
-        columns: The number of columns of a sheet.
-        rows: The number of rows of a sheet.
-
     Returns:
         The written files; none without tiles.
     """

@@ -66,28 +66,24 @@ def format_figure(value: float | None, digits: int = 3) -> str:
 
 @dataclass(frozen=True)
 class Row(Generic[R]):
-    """A figure that is compared between reports.
-
-    Attributes:
-        title: The name of the figure.
-        figure: Returns the figure of a report; None when the report has none.
-        format: Returns the text of the figure.
-    """
+    """A figure that is compared between reports."""
 
     title: str
     figure: Callable[[R], float | None]
     format: Callable[[float | None], str] = format_figure
 
 
-def compare(rows: Sequence[Row[R]], reports: Sequence[R]) -> list[list[Cell]]:
-    """Return table rows with a column for each report, without figures that no report has.
-
-    Args:
-        rows: The figures.
-        reports: The reports, all of one kind.
-    """
-    known = [row for row in rows if any(row.figure(report) is not None for report in reports)]
-    return [[row.title, *(row.format(row.figure(report)) for report in reports)] for row in known]
+def compare(rows: Sequence[Row[R]], reports: Sequence[R | None]) -> list[list[Cell]]:
+    """Return table rows with a column for each report, without figures that no report has."""
+    table = [
+        (row, [None if report is None else row.figure(report) for report in reports])
+        for row in rows
+    ]
+    return [
+        [row.title, *map(row.format, figures)]
+        for row, figures in table
+        if any(figure is not None for figure in figures)
+    ]
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:

@@ -25,11 +25,9 @@ class ReaderRow:
     """The reader's accuracy on one set of plates at a checkpoint.
 
     Attributes:
-        step: Number of steps made.
         loss: Mean loss of the steps since the last checkpoint; None at the start.
         rate: Learning rate of the last step; None at the start.
         set: Name of the set: `rendered`, `held out`, or that of a blind set.
-        plates: Number of plates in the set.
         raw_accuracy: Share of the plates that the current weights read exactly.
         averaged_accuracy: Share of the plates that the averaged weights, which are shipped, read
             exactly.
@@ -53,13 +51,10 @@ class DetectorRow:
     """Metrics of the detector's averaged weights on the validation pictures after an epoch.
 
     Attributes:
-        epoch: Number of finished epochs.
-        step: Number of steps made.
         loss: Mean loss of the epoch; None at the start.
         rate: Learning rate of the epoch's last step; None at the start.
         precision: Precision at the best F1.
         recall: Recall at the best F1.
-        map50: Mean average precision at IoU 0.5.
         map50_95: Mean average precision, averaged over IoU 0.5 to 0.95.
     """
 

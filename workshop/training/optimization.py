@@ -30,12 +30,7 @@ def autocast(device: torch.device, *, enabled: bool = True) -> torch.autocast:
 
 
 def average_weights(network: nn.Module, most: float) -> AveragedModel:
-    """Create an average of a network's weights; its first update copies the weights.
-
-    Args:
-        network: The network; its buffers are copied, not averaged.
-        most: Greatest decay, which the warm-up ends at.
-    """
+    """Create an average of a network's weights; its first update copies the weights."""
     return AveragedModel(network, multi_avg_fn=partial(_follow, most=most))
 
 

@@ -123,14 +123,7 @@ def _nncf() -> Any:
 def quantize_model(
     nncf: Any, model: openvino.Model, inputs: Sequence[Input], ignored: Sequence[str]
 ) -> openvino.Model:
-    """Quantise a network.
-
-    Args:
-        nncf: The package `nncf`.
-        model: Network in float32.
-        inputs: Inputs to calibrate with.
-        ignored: Names of the operations that stay in float32.
-    """
+    """Quantise a network."""
     return nncf.quantize(
         model,
         nncf.Dataset(inputs),

@@ -18,7 +18,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from workshop.evaluation.yolo_labels import label_folder, write_labels
+from workshop.evaluation.datasets import label_folder, write_labels
 from workshop.rendering.commands import Command, at_least, share
 from workshop.rendering.country import Country, country_of, russia
 from workshop.rendering.road.roads import SIZES_WH as ROAD_SIZES_WH

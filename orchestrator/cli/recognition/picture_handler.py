@@ -13,7 +13,7 @@ from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.watchlist import Watchlist
 from orchestrator.errors import PictureError, PlateError, RequestError
 from orchestrator.formats.transliteration import in_cyrillic
-from orchestrator.host.retry import WORTH_ANOTHER_TRY
+from orchestrator.host.retry import WORTH_ANOTHER_TRY, may_be_too_large
 from orchestrator.imaging.heic import is_heic, to_jpeg
 
 if TYPE_CHECKING:
@@ -62,12 +62,15 @@ class Recognizer:
 
     def recognize(self, source: Source) -> FinishedPicture:
         """Return the result of a picture; an error with it is part of the result."""
+        encoded = b""
         try:
             encoded = _readable(source.read())
             answer = self.client.recognize(encoded, **self.parameters)
             sure = tuple(plate for plate in answer if plate.text_score >= self.min_score)
             plates = replace(answer, plates=sure)
         except PlateError as error:
+            if may_be_too_large(error, len(encoded)) and self.client.is_ready():
+                error = PictureError(f"{error}. Does a proxy allow {len(encoded)} bytes?")
             entry = Entry(source.name, error=_plain(error))
             return FinishedPicture(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
         hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None

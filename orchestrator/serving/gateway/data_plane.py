@@ -153,10 +153,9 @@ class DataPlane:
     async def _find_client(
         self, headers: Headers, address: Client, identify: Identify | None
     ) -> Client:
-        if identify is not None and not has_key(headers):
-            client = await identify(headers, address)
-            if client is not None:
-                return client
+        is_keyless = not has_key(headers)
+        if identify and is_keyless and (client := await identify(headers, address)):
+            return client
         keys = self._keys.keys() if self._keys else None
         wants_key = self.options.wants_keys
         try:
@@ -212,9 +211,10 @@ class DataPlane:
             checked = check_by_metadata(request, metadata)
         else:
             checked = check(request, self.limits)
-        async with self.admission.queue(call, checked.cost):
+        async with self.admission.queue(call, checked.cost) as turn:
             response = await self.triton.retries.infer(checked)
-        call.plates += count_plates(response)
+            turn.plates = count_plates(response)
+        call.plates += turn.plates
         return response
 
     def check_served(self, model: str, version: str) -> None:

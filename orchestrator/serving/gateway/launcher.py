@@ -25,7 +25,7 @@ from orchestrator.host.resources import keep_freed, usable_memory
 from orchestrator.host.subprocesses import (
     STATE,
     STOPPED,
-    ignore_stops,
+    defer_stops,
     prepare_child,
     read_stat,
     reap_group,
@@ -209,13 +209,13 @@ class Gateway:
     def stop(self, timeout_s: float = 20.0) -> None:
         """Stop the gateway. Calls in work are answered first, as far as the timeout allows."""
         deadline = time.monotonic() + timeout_s
-        with ignore_stops():
+        with defer_stops():
             for worker in filter(Worker.is_running, self.workers):
                 worker.process.send_signal(signal.SIGTERM)
             for worker in self.workers:
                 _end(worker.process, deadline - time.monotonic())
                 worker.close()
-        self.counts.remove()
+            self.counts.remove()
 
 
 def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:

@@ -23,6 +23,8 @@ UPLOAD_S, WORK_S = 5.0, 15.0
 """Seconds at shutdown for the rest of incoming bodies, and for calls in work."""
 
 
+CLIENT_SHARE = 3 / 4
+"""Largest part of the places of a process that one client takes; a key may have its own number."""
 MAX_LIMIT = 1_000_000_000
 COUNT = partial(typer.Option, min=1, max=MAX_LIMIT)
 COUNT_OR_FITTING = partial(typer.Option, min=0, max=MAX_LIMIT)  # 0: what fits the machine
@@ -110,7 +112,11 @@ class Limits:
         ),
     ] = 0
     client_calls: Annotated[
-        int, COUNT(help="calls of one client at once, those that wait included")
+        int,
+        COUNT(
+            help="calls of one client at once, those that wait included; in one process never more "
+            "than three quarters of its part of `calls` and `waiting`"
+        ),
     ] = 64
     client_rate: Annotated[
         float,
@@ -135,12 +141,15 @@ class Limits:
     def share(self, processes: int) -> Limits:
         """Return the limits of each process. The limits of one client are not divided.
 
-        All connections of a client may reach the same process.
+        All connections of a client may reach the same process. So that others have places there,
+        too, a client may have `CLIENT_SHARE` of them.
         """
         whole = ["calls", "waiting", "memory_mb", "connections"]
         whole += ["picture_mb"] if self.picture_mb else []
         parts = {name: max(1, getattr(self, name) // processes) for name in whole}
         parts["memory_mb"] = max(parts["memory_mb"], self.body_mb)
+        places = int(CLIENT_SHARE * (parts["calls"] + parts["waiting"]))
+        parts["client_calls"] = min(self.client_calls, max(1, places))
         return replace(self, **parts)
 
     def updated(self, texts: tuple[str, ...]) -> Limits:

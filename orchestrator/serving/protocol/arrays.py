@@ -1,4 +1,4 @@
-"""Conversion between tensors of a call and NumPy arrays, and the types of tensors."""
+"""Conversion of tensors to NumPy arrays and of numbers to tensors, and the types of tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from orchestrator.contract import Array
 from orchestrator.errors import ModelError, RequestError
@@ -36,14 +35,6 @@ SIZES = {"BF16": 2, **{name: np.dtype(dtype).itemsize for name, dtype in DTYPES.
 """Bytes of an element, for every type except BYTES."""
 CODES = dict(zip((name for name in DTYPES if name != "FP16"), "BBHIQbhiqfd", strict=True))
 """Types whose elements may come as numbers, with their type codes of `array.array`."""
-DATATYPES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-
-
-def to_tensor(name: str, array: npt.NDArray[Any]) -> Tensor:
-    """Return an array as a tensor. An array of objects must hold bytes."""
-    if array.dtype == np.object_:
-        return Tensor(name, BYTES, array.shape, bytes_tensors.encode(array.flat))
-    return Tensor(name, DATATYPES[array.dtype], array.shape, array.tobytes())
 
 
 def to_arrays(tensors: Iterable[Tensor]) -> dict[str, Array]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.host.locked_folders import LockedFolder
+from orchestrator.host.subprocesses import defer_stops
 from orchestrator.serving.supervisor.models.export_process import export_apart
 from orchestrator.serving.supervisor.models.repository_writer import lay_out
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
@@ -53,7 +54,8 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
         export_apart(source, spare=spare)
         yield lay_out(source, owned.folder / "repository", options.capacity(), spare=spare)
     finally:
-        owned.remove()
+        with defer_stops():
+            owned.remove()
 
 
 def on_free_ports(options: ServerOptions) -> ServerOptions:

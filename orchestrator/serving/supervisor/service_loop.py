@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from orchestrator.errors import PlateError
 from orchestrator.host.retry import Retries, exponential_s
-from orchestrator.host.subprocesses import ignore_stops
+from orchestrator.host.subprocesses import defer_stops
 
 
 class Backoff:
@@ -153,7 +153,7 @@ def supervise(
                 sleep(CHECK_EVERY_S)
                 _check(services, is_restart=is_requested())
     finally:
-        with ignore_stops():
+        with defer_stops():
             for service in reversed(services):
                 service.stop()
 

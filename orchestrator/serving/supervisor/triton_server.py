@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.host.heartbeat import Heartbeats
-from orchestrator.host.subprocesses import ignore_stops
+from orchestrator.host.subprocesses import defer_stops
 from orchestrator.serving.protocol.gateway_events import Event
 from orchestrator.serving.supervisor.launch.shutdown import Shutdown, do_nothing
 from orchestrator.serving.supervisor.models.plate_models import MODELS
@@ -126,12 +126,12 @@ class Server:
         except BaseException:
             self.stop()
             raise
-        with ignore_stops():
+        with defer_stops():
             self._remove()
 
     def stop(self, timeout_s: float = STOP_S) -> None:
         """Stop the server and its workers, and remove what they leave behind."""
-        with ignore_stops():
+        with defer_stops():
             self._monitor.close()
             self._shutdown.terminate(timeout_s)
             self._remove()

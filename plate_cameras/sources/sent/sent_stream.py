@@ -12,9 +12,10 @@ from typing import Protocol
 
 import cv2
 
-from orchestrator.errors import PictureError
+from orchestrator.errors import Overloaded, PictureError
 from orchestrator.host.text_lines import to_line
 from orchestrator.imaging.decoding import decode_bgr
+from plate_cameras.background_tasks import describe
 from plate_cameras.clocks import local_now, steady_s, unix_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Clock, Frame, Sent
@@ -105,8 +106,10 @@ class SentStream:
             return None
         try:
             jpeg, size_wh = await asyncio.to_thread(to_jpeg, picture.content)
-        except PictureError as error:
-            reason = to_line(str(error).removeprefix("encoded_image: "))
+        except (Overloaded, OSError, MemoryError):  # the machine is at fault
+            raise
+        except Exception as error:  # it would fail again and again, and hold up others
+            reason = to_line(describe(error).removeprefix("encoded_image: "))
             rejected = self._status.rejected + 1
             self._status = replace(self._status, last_error=reason, rejected=rejected)
             LOG.warning("%s: %s", self._camera.name, reason)

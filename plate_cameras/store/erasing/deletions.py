@@ -93,7 +93,7 @@ class Deletions:
         steps.run("changes", partial(retention.delete_old_changes, database, now))
         steps.run("states", partial(retention.delete_old_states, database, age))
         of_day = now.before(min(DAY_S, DAY_S * self._days))
-        steps.run("sent pictures", partial(retention.delete_old_pushed, database, of_day))
+        steps.run("sent pictures", partial(retention.delete_old_pushed, database, of_day, age))
         steps.run("spool", partial(self._spool.discard_rejected, age))
         steps.run("rejected gates", partial(self._openings.discard_rejected, age))
         of_audit = now.before(DAY_S * self._audit_days)

@@ -131,9 +131,15 @@ def delete_old_states(database: Database, age: Age) -> None:
             connection.execute(sa.delete(table).where(is_old))
 
 
-def delete_old_pushed(database: Database, age: Age) -> None:
-    """Delete pictures that cameras have sent and nobody has read, and digests of those before."""
-    _delete_rows(database, pushed_pictures, pushed_pictures.c.received_s, age)
+def delete_old_pushed(database: Database, of_digests: Age, age: Age) -> None:
+    """Delete digests of pictures that cameras have sent, and pictures that nobody could read."""
+    columns = pushed_pictures.c
+    waits = columns.jpeg.is_not(None)
+    is_old = sa.case(
+        (waits, age.is_reached(columns.received_s, columns.kept_s)),
+        else_=of_digests.is_reached(columns.received_s, columns.kept_s),
+    )
+    _delete_numbers(database, pushed_pictures, sa.select(columns.number).where(is_old))
 
 
 def delete_searches(database: Database, age: Age) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+from argon2 import PasswordHasher
 
 from orchestrator.serving.gateway.launcher import start
 from orchestrator.serving.gateway.options import Address, GatewayOptions
@@ -22,11 +23,20 @@ from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import OPENED, REFUSED, GateOpening
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.people import Person
 from plate_cameras.store.writing.live_tables import CameraState, Still
 from tests.plate_cameras.samples import make_event
+from tests.serving.gateway.key_files import write_keys
 from tests.waiting import until
 from workshop.rendering.scenery import scene
 
+PASSWORD = "correct horse battery"
+PEOPLE = (
+    Person("anna", "administrator"),
+    Person("boris", "viewer", ("south",)),
+    Person("clara", "viewer"),
+)
+TESTER = Requester("test", "test")
 CAMERAS = """
 [store]
 keep_frames = true
@@ -42,8 +52,7 @@ name = "yard"
 url = "rtsp://10.0.0.6/stream1"
 group = "south"
 lists = ["residents"]
-"""
-CAMERAS += """
+
 [[gates]]
 name = "barrier"
 type = "http"
@@ -114,6 +123,18 @@ def run_room(folder: Path, settings: str = "", **options: Any) -> Iterator[Runni
     finally:
         gateway.stop()
         store.close()
+
+
+@contextmanager
+def run_room_of_people(folder: Path, settings: str = "") -> Iterator[RunningRoom]:
+    """Run a filled control room whose people log in, all with the same password."""
+    keys = write_keys(folder, gate="secret")
+    with run_room(folder, settings, keys=keys, wants_keys=True) as running:
+        fill(running.store)
+        hashed = PasswordHasher(1, 8, 1).hash(PASSWORD)
+        for person in PEOPLE:
+            running.store.people.add(person, hashed, TESTER)
+        yield running
 
 
 def make_pass(id_: str, kind: str = "closed", *, at_s: float = NOW_S, **changes: Any) -> PassEvent:

@@ -66,17 +66,15 @@ def test_a_mask_and_a_line_are_drawn_by_mouse(editor: Any, room: RunningRoom) ->
     assert [pytest.approx(point, abs=0.01) for point in wanted] == [*areas.masks[0].polygon]
 
 
-def test_the_file_s_areas_come_back(editor: Any, room: RunningRoom) -> None:
+def test_areas_need_names_and_those_of_the_file_come_back(editor: Any, room: RunningRoom) -> None:
+    editor.get_by_label("Name of the line").first.fill(" ")
+    editor.get_by_role("button", name="Save").click()
+    editor.get_by_text("Each area needs a name.").wait_for()
+    assert editor.locator("#editor").is_visible()
+    editor.get_by_label("Name of the line").first.fill("barrier")
     save(editor, room)
     editor.get_by_role("button", name="Zones and lines").first.click()
     editor.get_by_role("button", name="Back to the file's areas").click()
     editor.locator(".ask").get_by_role("button", name="Back to the file's areas").click()
     editor.locator("#editor").wait_for(state="hidden")
     until(lambda: "gate" not in room.store.live.areas(), "the file's areas")
-
-
-def test_areas_without_a_name_are_not_saved(editor: Any) -> None:
-    editor.get_by_label("Name of the line").fill(" ")
-    editor.get_by_role("button", name="Save").click()
-    editor.get_by_text("Each area needs a name.").wait_for()
-    assert editor.locator("#editor").is_visible()

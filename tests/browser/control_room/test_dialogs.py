@@ -1,21 +1,14 @@
 """Accessibility of every dialog and of the login: axe, the Escape key, and the focus."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from argon2 import PasswordHasher
 
-from plate_cameras.store.finding.pass_query import Requester
-from plate_cameras.store.people.people import Person
 from tests.browser.conftest import Open
-from tests.browser.control_room.rooms import RunningRoom, fill, run_room
-from tests.browser.looking import LAPTOP, PHONE
-from tests.serving.gateway.key_files import write_keys
+from tests.browser.control_room.rooms import PASSWORD, RunningRoom, run_room_of_people
+from tests.browser.looking import LAPTOP, PHONE, check_by_axe
 
-PASSWORD = "correct horse battery"
-PEOPLE = (Person("anna", "administrator"), Person("boris", "viewer", ("south",)))
 DESK = {"locale": "en-GB", "color_scheme": "light", **LAPTOP}
 POCKET = {"locale": "ru-RU", "color_scheme": "dark", **PHONE}
 LISTS, BORIS = "lists?list=residents", "#people tr:nth-child(2) .actions button"
@@ -38,12 +31,7 @@ OPEN = "dialog[open]"
 @pytest.fixture(scope="module")
 def room(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRoom]:
     """A control room whose people log in."""
-    folder: Path = tmp_path_factory.mktemp("room")
-    with run_room(folder, keys=write_keys(folder, gate="secret"), wants_keys=True) as running:
-        fill(running.store)
-        hashed = PasswordHasher(1, 8, 1).hash(PASSWORD)
-        for person in PEOPLE:
-            running.store.people.add(person, hashed, Requester("test", "test"))
+    with run_room_of_people(tmp_path_factory.mktemp("room")) as running:
         yield running
 
 
@@ -56,14 +44,6 @@ def cookies(browser: Any, room: RunningRoom) -> Any:
     state = context.storage_state()
     context.close()
     return state
-
-
-def check_by_axe(page: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
-    found = axe.Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide == page.viewport_size["width"]
 
 
 @pytest.mark.parametrize(
@@ -126,23 +106,19 @@ def test_escape_leaves_the_editor_only_after_a_question(open_quiet: Open, cookie
     assert opener.evaluate("(button) => button === document.activeElement")
 
 
-def test_the_focus_stays_in_the_row_of_a_person_who_is_changed(
-    open_quiet: Open, cookies: Any
+@pytest.mark.parametrize(
+    ("path", "button"),
+    [("people", "[aria-label='Edit: boris']"), (LISTS, "#list-settings:enabled")],
+)
+def test_the_focus_stays_at_the_button_of_what_is_changed(
+    open_quiet: Open, cookies: Any, path: str, button: str
 ) -> None:
-    page = open_quiet("people", storage_state=cookies)
-    page.get_by_role("button", name="Edit: boris").click()
+    page = open_quiet(path, storage_state=cookies)
+    page.locator("#people tr, tr[data-text=A123BC77]").first.wait_for()
+    page.locator(button).click()
     page.locator(".ask .main").click()
     page.locator(".ask").wait_for(state="detached")
-    page.locator("[aria-label='Edit: boris']:focus").wait_for()
-
-
-def test_the_focus_stays_at_the_settings_of_a_list(open_quiet: Open, cookies: Any) -> None:
-    page = open_quiet(LISTS, storage_state=cookies)
-    page.locator("tr[data-text=A123BC77]").wait_for()
-    page.locator("#list-settings").click()
-    page.locator(".ask .main").click()
-    page.locator(".ask").wait_for(state="detached")
-    page.locator("#list-settings:focus").wait_for()
+    page.locator(f"{button}:focus").wait_for()
 
 
 def test_axe_finds_nothing_while_an_entry_is_edited(open_quiet: Open, cookies: Any) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from plate_cameras.store.scope import EVERYTHING
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom
+from tests.browser.looking import download
 
 
 def test_a_list_is_made_edited_and_imported(
@@ -36,7 +37,7 @@ def test_a_list_is_made_edited_and_imported(
     wrong.write_text("text,note\nK777KK177,neighbour\n")
     page.set_input_files("#file", wrong)
     page.get_by_text("New: 1, changed: 0, removed: 0.").wait_for()
-    assert [entry.text for entry in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
+    assert texts_of(room, "guests") == ["M456OP199"]
     page.get_by_role("button", name="Import", exact=True).click()
     page.locator("tr[data-text=K777KK177]").wait_for()
     notes = {one.text: one.note for one in room.store.lists.entries("guests", EVERYTHING)}
@@ -44,10 +45,14 @@ def test_a_list_is_made_edited_and_imported(
 
     page.get_by_role("button", name="Remove: K777KK177").click()
     page.locator("tr[data-text=K777KK177]").wait_for(state="detached")
-    assert [entry.text for entry in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
+    assert texts_of(room, "guests") == ["M456OP199"]
 
 
-def test_a_wrong_entry_stays_open_with_the_reason(open_quiet: Open) -> None:
+def texts_of(room: RunningRoom, name: str) -> list[str]:
+    return [entry.text for entry in room.store.lists.entries(name, EVERYTHING)]
+
+
+def test_a_wrong_entry_stays_open_and_an_empty_file_is_saved(open_quiet: Open) -> None:
     page = open_quiet("lists?list=residents")
     page.get_by_role("button", name="Edit: A123BC77").click()
     page.get_by_label("Plate", exact=True).fill("*")
@@ -55,6 +60,8 @@ def test_a_wrong_entry_stays_open_with_the_reason(open_quiet: Open) -> None:
     page.locator(".row-problem", has_text="text").wait_for()
     page.keyboard.press("Escape")
     page.locator("tr[data-text=A123BC77]").wait_for()
+    saved = download(page, "Empty file to fill in")
+    assert saved.path().read_text("utf-8-sig").startswith("plate;note;valid from")
 
 
 def test_a_long_list_is_shown_page_by_page_and_filtered_by_the_server(
@@ -102,40 +109,26 @@ def test_a_file_of_a_russian_office_is_imported(
     page.locator("tr[data-text=A123BC77]", has_text="дом 9").get_by_text("31 Dec 2037").wait_for()
 
 
-def test_a_doubtful_plate_is_asked_about(open_quiet: Open, room: RunningRoom) -> None:
+def test_a_doubtful_plate_is_asked_about_and_an_end_is_the_end_of_that_day(
+    open_quiet: Open, room: RunningRoom
+) -> None:
     room.store.lists.create("horses")
-    page = open_quiet("lists?list=horses")
+    page = open_quiet("lists?list=horses", timezone_id="Europe/Moscow")
     page.get_by_role("button", name="Add a plate").click()
     page.get_by_label("Plate", exact=True).fill("horse")
+    page.get_by_label("Valid until", exact=True).fill("2037-12-31")
     page.keyboard.press("Enter")
     page.locator(".row-problem", has_text="A123BC77").wait_for()
-    assert room.store.lists.entries("horses", EVERYTHING) == []
+    assert texts_of(room, "horses") == []
     page.get_by_role("button", name="Take it nevertheless").click()
+    page.locator("tr[data-text=HORSE]", has_text="31 Dec 2037").wait_for()
+    (entry,) = room.store.lists.entries("horses", EVERYTHING)
+    assert entry.valid_until_s == 2_145_906_000.0
     page.get_by_role("button", name="Edit: HORSE").click()
+    assert page.get_by_label("Valid until", exact=True).input_value() == "2037-12-31"
     page.get_by_role("textbox", name="Note", exact=True).fill("of the police")
     page.keyboard.press("Enter")
     page.locator("tr[data-text=HORSE]", has_text="of the police").wait_for()
-
-
-def test_an_end_is_the_end_of_that_day(open_quiet: Open, room: RunningRoom) -> None:
-    room.store.lists.create("guests of a day")
-    page = open_quiet("lists?list=guests of a day", timezone_id="Europe/Moscow")
-    page.get_by_role("button", name="Add a plate").click()
-    page.get_by_label("Plate", exact=True).fill("m456op199")
-    page.get_by_label("Valid until", exact=True).fill("2037-12-31")
-    page.keyboard.press("Enter")
-    page.locator("tr[data-text=M456OP199]", has_text="31 Dec 2037").wait_for()
-    (entry,) = room.store.lists.entries("guests of a day", EVERYTHING)
-    assert entry.valid_until_s == 2_145_906_000.0
-    page.get_by_role("button", name="Edit: M456OP199").click()
-    assert page.get_by_label("Valid until", exact=True).input_value() == "2037-12-31"
-
-
-def test_an_empty_file_is_saved(open_quiet: Open, room: RunningRoom) -> None:
-    page = open_quiet("lists?list=residents")
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Empty file to fill in").click()
-    assert saved.value.path().read_text("utf-8-sig").startswith("plate;note;valid from")
 
 
 def test_entries_that_were_removed_together_come_back(open_quiet: Open, room: RunningRoom) -> None:

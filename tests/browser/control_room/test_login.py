@@ -5,35 +5,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from argon2 import PasswordHasher
 
-from plate_cameras.store.finding.pass_query import Requester
-from plate_cameras.store.people.people import Person
 from tests.browser.conftest import Open
-from tests.browser.control_room.rooms import RunningRoom, fill, run_room
+from tests.browser.control_room.rooms import PASSWORD, RunningRoom, run_room_of_people
 from tests.serving.gateway.conftest import GREY
-from tests.serving.gateway.key_files import write_keys
-
-PASSWORD = "correct horse battery"
-PEOPLE = (
-    Person("anna", "administrator"),
-    Person("boris", "viewer", ("south",)),
-    Person("clara", "viewer"),
-)
 
 
 @pytest.fixture(scope="module")
 def room(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRoom]:
-    """A control room whose people log in."""
-    folder: Path = tmp_path_factory.mktemp("room")
-    keys = write_keys(folder, gate="secret")
+    """A control room whose people log in, and give reasons for searches."""
     settings = "[control_room]\nreasons_required = true\n"
-    with run_room(folder, settings, keys=keys, wants_keys=True) as running:
-        fill(running.store)
-        hashed = PasswordHasher(1, 8, 1).hash(PASSWORD)
-        for person in PEOPLE:
-            running.store.people.add(person, hashed, Requester("test", "test"))
+    with run_room_of_people(tmp_path_factory.mktemp("room"), settings) as running:
         yield running
+
+
+@pytest.fixture
+def grey(tmp_path: Path) -> Path:
+    picture = tmp_path / "grey.jpg"
+    picture.write_bytes(GREY)
+    return picture
 
 
 def log_in(page: Any, name: str, password: str = PASSWORD) -> None:
@@ -69,17 +59,25 @@ def test_a_page_that_is_complete_late_leaves_the_focus_to_its_reader(
     assert page.input_value("#password") == PASSWORD
 
 
-def test_the_first_page_wants_a_key_or_a_login(open_quiet: Open, tmp_path: Path) -> None:
-    picture = tmp_path / "grey.jpg"
-    picture.write_bytes(GREY)
+def test_the_first_page_wants_a_key_or_a_login(open_quiet: Open, grey: Path) -> None:
     page = open_quiet("")
     page.get_by_role("link", name="Or sign in").click()
     log_in(page, "boris")
     page.get_by_text("You are signed in as boris. No key is needed.").wait_for()
     assert not page.locator("#key").is_visible()
     with page.expect_request("**/v1/recognize") as sent:
-        page.set_input_files("#pictures", picture)
+        page.set_input_files("#pictures", grey)
     assert len(sent.value.headers["x-csrf-token"]) == 64
+
+
+def test_a_session_that_has_ended_makes_room_for_the_key(open_quiet: Open, grey: Path) -> None:
+    page = open_quiet("login?next=./")
+    log_in(page, "boris")
+    page.locator("#signed-in").wait_for()
+    page.context.clear_cookies()
+    page.set_input_files("#pictures", grey)
+    page.locator("#key").wait_for()
+    assert not page.locator("#signed-in").is_visible()
 
 
 def test_a_full_service_does_not_hide_a_session(open_quiet: Open) -> None:
@@ -96,18 +94,6 @@ def test_a_full_service_does_not_hide_a_session(open_quiet: Open) -> None:
     page.reload()
     page.locator("#signed-in").wait_for()
     assert not answers
-
-
-def test_a_session_that_has_ended_makes_room_for_the_key(open_quiet: Open, tmp_path: Path) -> None:
-    picture = tmp_path / "grey.jpg"
-    picture.write_bytes(GREY)
-    page = open_quiet("login?next=./")
-    log_in(page, "boris")
-    page.locator("#signed-in").wait_for()
-    page.context.clear_cookies()
-    page.set_input_files("#pictures", picture)
-    page.locator("#key").wait_for()
-    assert not page.locator("#signed-in").is_visible()
 
 
 def test_a_viewer_sees_no_more_than_the_role_allows(open_quiet: Open) -> None:

@@ -2,11 +2,11 @@
 
 import csv
 import json
-from pathlib import Path
 from typing import Any
 
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom, make_pass
+from tests.browser.looking import download
 
 DAY = "from=2025-06-15T00:00:00Z&until=2025-06-16T00:00:00Z"
 
@@ -61,18 +61,13 @@ def test_the_keyboard_moves_in_the_heat_map(open_quiet: Open) -> None:
     assert "2:00 to 3:00: 0" in focused
 
 
-def test_what_was_found_is_saved(open_quiet: Open, tmp_path: Path) -> None:
+def test_what_was_found_is_saved(open_quiet: Open) -> None:
     page = open_quiet("passes?camera=gate")
     shown_ids(page, 2)
-    with page.expect_download() as csv_file:
-        page.get_by_role("button", name="CSV").click()
-    csv_file.value.save_as(tmp_path / "passes.csv")
-    with page.expect_download() as json_file:
-        page.get_by_role("button", name="JSON").click()
-    json_file.value.save_as(tmp_path / "passes.json")
-    lines = (tmp_path / "passes.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert [row["text"] for row in csv.DictReader(lines)] == ["A128BC77", "A123BC77"]
-    passes = json.loads((tmp_path / "passes.json").read_text())["passes"]
+    csv_file, json_file = (download(page, kind).path() for kind in ("CSV", "JSON"))
+    rows = csv.DictReader(csv_file.read_text(encoding="utf-8-sig").splitlines())
+    assert [row["text"] for row in rows] == ["A128BC77", "A123BC77"]
+    passes = json.loads(json_file.read_text())["passes"]
     assert [one["id"] for one in passes] == ["pass-2", "pass-0"]
 
 

@@ -24,10 +24,13 @@ class SlowNetworks:
     def open(self) -> "Iterator[SlowNetworks]":
         yield self
 
+    def is_ready(self) -> bool:
+        return True
+
     def recognize(self, picture: bytes, **_: object) -> Plates:
         time.sleep(self.pause_s)
         if picture == BROKEN:
             raise PictureError("encoded_image: damaged picture")
-        if picture == UNANSWERED:
+        if picture.startswith(UNANSWERED):
             raise ServerError("somewhere:1: wanted an answer, got none")
         return Plates((Plate((0, 0, 90, 20), text=str(os.getpid())),))

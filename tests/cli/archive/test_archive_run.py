@@ -165,6 +165,15 @@ def test_no_answer_is_no_result_and_is_asked_for_again(archive: Path) -> None:
     assert [row["picture"] for row in rows(archive)] == names(archive)
 
 
+def test_a_large_picture_that_always_breaks_the_connection_holds_up_no_other(archive: Path) -> None:
+    (archive / "1" / "01.jpg").write_bytes(UNANSWERED * 200_000)
+    run(archive)
+    errors = {row["picture"]: row["error"] for row in rows(archive) if row["error"]}
+    assert [*errors] == [f"{archive}/1/01.jpg"]
+    assert errors.popitem()[1].endswith("got none. Does a proxy allow 2000000 bytes?")
+    assert len(rows(archive)) == PICTURES
+
+
 def test_a_server_that_is_gone_ends_the_run(archive: Path) -> None:
     for path in archive.rglob("*.jpg"):
         path.write_bytes(UNANSWERED)

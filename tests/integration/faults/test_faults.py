@@ -4,9 +4,8 @@ import pytest
 
 from workshop.benchmarks.fault_runs import choose
 from workshop.benchmarks.faults import signals
-from workshop.benchmarks.faults.callers import build_requests
-from workshop.benchmarks.faults.harness import Harness
-from workshop.benchmarks.faults.pictures import render_crops, render_pictures
+from workshop.benchmarks.faults.callers import build_requests, render_crops, render_pictures
+from workshop.benchmarks.faults.observation import Harness
 from workshop.benchmarks.faults.registry import FAULTS
 
 pytestmark = pytest.mark.nightly

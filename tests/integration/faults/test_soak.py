@@ -10,9 +10,9 @@ from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions
-from workshop.benchmarks.soak import good_requests
-from workshop.benchmarks.soak.good_requests import Drawn
+from workshop.benchmarks.soak import request_kinds
 from workshop.benchmarks.soak.report import SoakReport
+from workshop.benchmarks.soak.request_kinds import Drawn
 from workshop.reporting.files import read_report
 
 pytestmark = pytest.mark.nightly
@@ -33,7 +33,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("soak")
     arguments = ["soak", f"--calls={CALLS}", "--every=0.25", "--pictures=1", f"--out={folder}"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(good_requests, "DRAWN", DRAWN)
+        patch.setattr(request_kinds, "DRAWN", DRAWN)
         done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     return folder

@@ -1,5 +1,6 @@
 """A few seconds of load on a real server, over every transport."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,13 @@ from workshop.benchmarks.bench.plan import TRANSPORTS
 from workshop.benchmarks.bench.report import BenchReport
 from workshop.reporting.files import read_report
 
+SHM = Path("/dev/shm")
 SMALL = ("--plates", "1", "--concurrency", "2", "--seconds", "0.3", "--rounds", "1")
+
+
+def regions() -> set[Path]:
+    """Shared memory of this process's servers."""
+    return {*SHM.glob(f"plates_{os.getpid()}_*")}
 
 
 def bench(out: Path, *arguments: str):
@@ -28,7 +35,7 @@ def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
     out = tmp_path_factory.mktemp("bench")
     options = server.options
     urls = ("--url", options.http_url, "--grpc-url", options.grpc_url)
-    urls += ("--metrics-url", options.metrics_url, "--admin-key", options.admin_key)
+    urls += ("--metrics-url", options.metrics_url)
     return bench(out, *urls), out
 
 
@@ -48,3 +55,16 @@ def test_the_servers_own_times_are_read(done) -> None:
         assert inside.whole.calls == 1
         assert [inside.networks[name].batch >= 1 for name in NETWORKS] == [True] * 3
         assert 0 < sum(inside.stages_ms.values()) < 1.1 * inside.whole.compute_ms
+
+
+@pytest.mark.nightly  # beside test_peers.py, whose servers are started in the same way
+def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
+    before = regions()
+    transports = ("--transport", "http-encoded", "--transport", "grpc")
+    result = bench(tmp_path, "--pictures", "1", *transports)
+    assert result.exit_code == 0, result.output
+    for cell in report_of(tmp_path).cells:
+        assert min(cell.load.cpu_ms.server, cell.load.cpu_ms.client) > 0
+        assert cell.peaks.memory_bytes > 100_000_000
+        assert cell.peaks.shm_bytes > 0
+    assert regions() == before

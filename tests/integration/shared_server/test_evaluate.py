@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workshop.evaluation.streets import write_streets
+from tests.workshop.evaluation.scripted import write_streets
 from workshop.evaluation.recognizers import RecognizerOptions
 from workshop.evaluation.results import Report
 from workshop.evaluation.run import Task, run

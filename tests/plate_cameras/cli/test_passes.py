@@ -68,19 +68,13 @@ def test_a_wrong_folder_gets_no_database(tmp_path: Path, command: tuple[str, ...
     assert [*tmp_path.iterdir()] == []
 
 
-def test_the_last_day_of_a_search_is_searched(folder: Path) -> None:
-    day = ("--since", "2028-01-15", "--until", "2028-01-15")
-    assert "M456OP199" in run("search", folder, "*", *day, "--why", "case 7").stdout
-
-
 def test_passes_are_found_with_edits_and_by_time_as_json(folder: Path) -> None:
     arguments = ("M456OP198", "--edits", 1, "--since", "2028-01-01", "--json", "--why", "case 7")
     (line,) = run("search", folder, *arguments).stdout.splitlines()
     assert json.loads(line)["text"] == "M456OP199"
     assert run("search", folder, "*", "--until", "2027-01-01", "--why", "case 7").stdout == ""
-
-
-def test_a_time_that_is_none_is_told(folder: Path) -> None:
+    day = ("--since", "2028-01-15", "--until", "2028-01-15")  # the last day is searched
+    assert "M456OP199" in run("search", folder, "*", *day, "--why", "case 7").stdout
     refused = run("search", folder, "*", "--since", "yesterday", "--why", "case 7")
     assert refused.exit_code == 2
     assert "wanted a time like 2026-11-25T08:00, got 'yesterday'" in refused.stderr
@@ -99,18 +93,6 @@ def test_the_data_of_one_plate_are_exported_and_deleted(folder: Path, tmp_path: 
     assert "M456OP199" in run("search", folder, "M456*", "--why", "case 7").stdout
 
 
-def test_a_list_is_imported(folder: Path, tmp_path: Path) -> None:
-    file = tmp_path / "residents.csv"
-    file.write_text("text,note\nA123BC77,flat 7\n")
-    for _ in range(2):
-        assert run("import-list", folder, "residents", file).stderr == (
-            "plates put into residents: 1\n"
-        )
-    with closing(open_store(Store(), folder)) as store:
-        (entry,) = store.lists.entries("residents", EVERYTHING)
-    assert (entry.text, entry.note) == ("A123BC77", "flat 7")
-
-
 @pytest.mark.parametrize("content", [None, "text\nHORSE\n", "colour\nred\n"])
 def test_a_failed_import_leaves_nothing(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "residents.csv"
@@ -123,11 +105,15 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path, content: str | None) -> 
     assert [*folder.iterdir()] == []
 
 
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "residents.csv"
+
+
 def test_an_import_that_the_store_rejects_leaves_no_list(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_editions, "MAX_STORED_ENTRIES", 0)
-    file = tmp_path / "residents.csv"
     file.write_text("text\nA123BC77\n")
     refused = run("import-list", folder, "residents", file)
     assert (refused.exit_code, refused.stderr[:17]) == (2, "plates: entries: ")
@@ -135,14 +121,20 @@ def test_an_import_that_the_store_rejects_leaves_no_list(
         assert store.lists.names() == []
 
 
-def test_doubtful_texts_are_taken_when_somebody_says_so(folder: Path, tmp_path: Path) -> None:
-    file = tmp_path / "residents.csv"
+def test_a_list_is_imported_and_doubtful_texts_when_somebody_says_so(
+    folder: Path, file: Path
+) -> None:
+    file.write_text("text,note\nA123BC77,flat 7\n")
+    for _ in range(2):
+        done = run("import-list", folder, "residents", file)
+        assert done.stderr == "plates put into residents: 1\n"
     file.write_text("HORSE1;x\n")
     refused = run("import-list", folder, "residents", file)
     assert (refused.exit_code, "accept doubtful texts" in refused.stderr) == (2, True)
     assert run("import-list", folder, "residents", file, "--accept-doubtful").exit_code == 0
     with closing(open_store(Store(), folder)) as store:
-        assert [entry.text for entry in store.lists.entries("residents", EVERYTHING)] == ["HORSE1"]
+        entries = store.lists.entries("residents", EVERYTHING)
+    assert [(one.text, one.note) for one in entries] == [("A123BC77", "flat 7"), ("HORSE1", "x")]
 
 
 def test_an_import_is_looked_at_first(tmp_path: Path) -> None:

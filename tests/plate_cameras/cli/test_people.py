@@ -39,11 +39,13 @@ def folder(kept_folder: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_person_is_added_with_a_hash(folder: Path) -> None:
+def test_a_person_is_added_with_a_hash_which_a_new_password_changes(folder: Path) -> None:
     stored = find(folder, "anna")
     assert stored is not None
     assert stored.person == Person("anna", "administrator")
     assert stored.password_hash.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
+    assert run("password", folder, "anna", typed="another long one\n").exit_code == 0
+    assert find(folder, "anna") != stored
 
 
 def test_people_are_listed(folder: Path) -> None:
@@ -62,12 +64,6 @@ def test_a_disabled_person_may_log_in_again(folder: Path) -> None:
     stored = find(folder, "anna")
     assert stored is not None
     assert not stored.person.is_disabled
-
-
-def test_a_password_changes(folder: Path) -> None:
-    before = find(folder, "anna")
-    assert run("password", folder, "anna", typed="another long one\n").exit_code == 0
-    assert find(folder, "anna") != before
 
 
 def test_the_last_administrator_can_be_removed_here_with_a_warning(folder: Path) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from plate_cameras.client import CamerasClient
+
 
 @dataclass
 class Answer:
@@ -77,3 +79,10 @@ def serving(*answers: Answer) -> Iterator[Server]:
         server.end.set()
         http.shutdown()
         thread.join()
+
+
+@contextmanager
+def asking(*answers: Answer, **options: Any) -> Iterator[tuple[Server, CamerasClient]]:
+    """Yield a server with answers and a client of it."""
+    with serving(*answers) as server, CamerasClient(server.url, **options) as client:
+        yield server, client

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.client.transport import FakeTransport
-from orchestrator.errors import Overloaded, ParameterError, RequestError, ServerError
+from orchestrator.errors import Overloaded, RequestError, ServerError
 from plate_cameras.client import (
     AsyncCamerasClient,
     CameraReport,
@@ -19,8 +18,8 @@ from plate_cameras.client import (
     PassRecord,
 )
 from plate_cameras.client.live_events import Block, BlockReader
-from tests.plate_cameras.client.scripted_server import Answer, serving
-from tests.plate_cameras.client.test_pass_search import PASS
+from tests.plate_cameras.client.scripted_server import Answer, asking, serving
+from tests.plate_cameras.client.test_records import PASS
 
 CAMERA = {
     "name": "gate",
@@ -52,7 +51,7 @@ class Unhurried(CamerasClient):
 
 def test_passes_and_cameras_come_as_they_are() -> None:
     pieces = [event("pass.agreed", PASS, 7), b": heartbeat\n\n", event("camera", CAMERA)]
-    with serving(Answer(pieces)) as server, CamerasClient(server.url, key="secret") as client:
+    with asking(Answer(pieces), key="secret") as (server, client):
         events = client.events(camera=["gate", "yard"])
         assert server.asked == []
         first, second = next(events), next(events)
@@ -127,7 +126,7 @@ def test_the_first_connection_fails_as_other_calls(
 def test_a_client_that_is_closed_ends_its_events() -> None:
     """Another thread waits for the next piece, which never arrives."""
     opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
-    with serving(opened) as server, CamerasClient(server.url) as client:
+    with asking(opened) as (_, client):
         events = client.events()
         next(events)
         closing = threading.Timer(0.1, client.close)
@@ -173,17 +172,3 @@ def test_pieces_may_end_anywhere() -> None:
 
 def test_events_of_later_versions_are_left_out() -> None:
     assert Block("gate.opened", "{}", 3).to_event() is None
-
-
-@pytest.mark.parametrize("after", [-1, True, "7"])
-def test_a_wrong_place_is_told_at_once(after: Any) -> None:
-    with CamerasClient() as client, pytest.raises(ParameterError, match="after: wanted"):
-        client.events(after=after)
-
-
-def test_events_need_an_address_of_http() -> None:
-    with CamerasClient("grpc://127.0.0.1:1") as grpc, pytest.raises(RequestError, match="of gRPC"):
-        next(grpc.events())
-    custom = CamerasClient(transport=FakeTransport())
-    with custom, pytest.raises(RequestError, match="v1/events: wanted a client"):
-        next(custom.events())

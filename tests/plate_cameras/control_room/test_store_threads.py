@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -49,17 +50,15 @@ class Hold:
         return "held"
 
 
-def play(act: Callable[[StoreThreads, Hold], Awaitable[None]]) -> None:
-    async def run() -> None:
-        store: Any = PreparedStore()
-        threads, hold = StoreThreads(store, (ONE, OTHER, THREE, TURNS, BRIEF)), Hold()
-        try:
-            await act(threads, hold)
-        finally:
-            hold.goes_on.set()
-            threads.close()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def opened() -> AsyncIterator[tuple[StoreThreads, Hold]]:
+    store: Any = PreparedStore()
+    threads, hold = StoreThreads(store, (ONE, OTHER, THREE, TURNS, BRIEF)), Hold()
+    try:
+        yield threads, hold
+    finally:
+        hold.goes_on.set()
+        threads.close()
 
 
 async def begin(threads: StoreThreads, hold: Hold, kind: CallKind) -> asyncio.Task[str]:
@@ -78,18 +77,16 @@ async def test_a_call_returns_what_it_returns_once_the_tables_are_made() -> None
     threads.close()
 
 
-def test_slow_calls_of_one_kind_do_not_hold_up_another() -> None:
-    async def act(threads: StoreThreads, hold: Hold) -> None:
+async def test_slow_calls_of_one_kind_do_not_hold_up_another() -> None:
+    async with opened() as (threads, hold):
         slow = await begin(threads, hold, ONE)
         assert await threads.run(lambda: "quick", OTHER) == "quick"
         hold.goes_on.set()
         assert await slow == "held"
 
-    play(act)
 
-
-def test_more_calls_than_may_wait_are_rejected() -> None:
-    async def act(threads: StoreThreads, hold: Hold) -> None:
+async def test_more_calls_than_may_wait_are_rejected() -> None:
+    async with opened() as (threads, hold):
         slow = await begin(threads, hold, ONE)
         waiting = asyncio.create_task(threads.run(lambda: "waited", ONE))
         await asyncio.sleep(0)
@@ -99,12 +96,13 @@ def test_more_calls_than_may_wait_are_rejected() -> None:
         assert [await slow, await waiting] == ["held", "waited"]
         assert await threads.run(lambda: "room again", ONE) == "room again"
 
-    play(act)
 
-
-def test_a_call_that_takes_too_long_is_given_up_and_keeps_its_thread() -> None:
-    async def act(threads: StoreThreads, hold: Hold) -> None:
-        assert "a change may still be made" in await give_up(threads, hold)
+async def test_a_call_that_takes_too_long_is_given_up_and_keeps_its_thread() -> None:
+    async with opened() as (threads, hold):
+        while not hold.begun.is_set():
+            with pytest.raises(StoreUnavailable) as raised:
+                await threads.run(hold, BRIEF)
+        assert "a change may still be made" in str(raised.value)
         made: list[str] = []
         with pytest.raises(StoreUnavailable, match="has not answered"):
             await threads.run(lambda: made.append("never"), BRIEF)
@@ -112,21 +110,9 @@ def test_a_call_that_takes_too_long_is_given_up_and_keeps_its_thread() -> None:
         hold.goes_on.set()
         assert made == []
 
-    play(act)
 
-
-async def give_up(threads: StoreThreads, hold: Hold) -> str:
-    """Wait with a timeout for a call that does not end; return the error."""
-    error = ""
-    while not hold.begun.is_set():
-        with pytest.raises(StoreUnavailable) as raised:
-            await threads.run(hold, BRIEF)
-        error = str(raised.value)
-    return error
-
-
-def test_a_caller_that_hangs_up_makes_room() -> None:
-    async def act(threads: StoreThreads, hold: Hold) -> None:
+async def test_a_caller_that_hangs_up_makes_room() -> None:
+    async with opened() as (threads, hold):
         slow = await begin(threads, hold, ONE)
         waiting = asyncio.create_task(threads.run(lambda: "never", ONE))
         await asyncio.sleep(0)
@@ -136,8 +122,6 @@ def test_a_caller_that_hangs_up_makes_room() -> None:
         hold.goes_on.set()
         assert await threads.run(lambda: "next", ONE) == "next"
         assert await slow == "held"
-
-    play(act)
 
 
 def ask(
@@ -150,8 +134,8 @@ def ask(
     return asyncio.create_task(run())
 
 
-def test_one_caller_never_has_all_threads_nor_all_places() -> None:
-    async def act(threads: StoreThreads, hold: Hold) -> None:
+async def test_one_caller_never_has_all_threads_nor_all_places() -> None:
+    async with opened() as (threads, hold):
         greedy = [ask(threads, "greedy", hold) for _ in range(9)]
         assert await asyncio.to_thread(hold.begun.wait, 20)
         assert await ask(threads, "other", lambda: "answered") == "answered"
@@ -160,11 +144,9 @@ def test_one_caller_never_has_all_threads_nor_all_places() -> None:
         hold.goes_on.set()
         assert [await one for one in greedy if one not in refused] == ["held"] * 4
 
-    play(act)
 
-
-def test_callers_take_turns() -> None:
-    async def act(threads: StoreThreads, hold: Hold) -> None:
+async def test_callers_take_turns() -> None:
+    async with opened() as (threads, hold):
         order: list[str] = []
         holding = ask(threads, "a", hold, TURNS)
         await asyncio.sleep(0)
@@ -175,5 +157,3 @@ def test_callers_take_turns() -> None:
         hold.goes_on.set()
         await asyncio.gather(holding, *asked)
         assert order == ["b", "c", "a", "a"]
-
-    play(act)

@@ -1,8 +1,6 @@
 """Gates, passes and relays for the tests of gates."""
 
 import asyncio
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +15,6 @@ from tests.plate_cameras.samples import make_event
 NOW_S = 1_800_000_002.0
 """Half a second after the last frame of the passes."""
 TEXT = "A123BC77"
-WITHIN_S = 30.0
 
 
 def make_gate(**changes: Any) -> Gate:
@@ -103,11 +100,3 @@ class ScriptedRelay:
             raise failure
         if failure:
             raise RelayError(failure)
-
-
-async def reached(condition: Callable[[], object], what: str) -> None:
-    """Wait until a condition is true; fail after a time."""
-    deadline = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, f"wanted {what}"
-        await asyncio.sleep(0.005)

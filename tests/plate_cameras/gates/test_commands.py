@@ -18,8 +18,9 @@ from plate_cameras.store.factory import open_store
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
-from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_gate, reached
+from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_gate
 from tests.plate_cameras.store.stored_events import REQUESTER, make_event
+from tests.plate_cameras.streams import wait
 
 CAMERAS = ("gate",)
 
@@ -46,7 +47,7 @@ def follow_for(store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.Monke
         configuration = Configuration((Camera("gate", "rtsp://gate"),), gates=(make_gate(),))
         await gates.commit(await gates.prepare(configuration))
         unsettled = {"requested", "begun"}
-        await reached(lambda: not unsettled & {one[0] for one in openings_of(store)}, "an outcome")
+        await wait(lambda: not unsettled & {one[0] for one in openings_of(store)}, "an outcome")
         await gates.stop()
 
     asyncio.run(act())

@@ -1,7 +1,7 @@
 """The queue of one gate, with a relay that follows a script, in virtual time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,8 @@ from tests.virtual_time import run_virtually
 REQUEST = OpeningRequest("north", "gate", "p1", TEXT, "residents", TEXT, readable_s=-0.4)
 OTHER = replace(REQUEST, pass_id="p2", text="M456OP199", entry_text="M456OP199")
 AWAY = NotSwitchedError("cannot connect")
+Step = OpeningRequest | float | Callable[[GateQueue], object]
+"""A vehicle that comes, a time that passes, or a call."""
 
 
 @dataclass
@@ -38,7 +40,7 @@ class Driveway:
 
     Attributes:
         relay: Its relay.
-        refusals: Codes of the reasons for refusals, by pass. `None` permits the vehicle.
+        refusals: Codes of the reasons for refusals, by pass. Others are permitted.
         openings: The recorded openings.
         recorded_at_s: Steady times of the records.
         decided_at_s: Steady times of the decisions.
@@ -56,14 +58,8 @@ class Driveway:
     told: set[tuple[str, str]] = field(default_factory=set)
     serving: asyncio.Task[None] = field(init=False)
 
-    def run(
-        self,
-        act: Callable[[GateQueue], Awaitable[None]],
-        *,
-        is_stopped: bool = True,
-        **changes: Any,
-    ) -> GateQueue:
-        """Run a coroutine function beside the queue, which is stopped at the end."""
+    def run(self, *steps: Step, is_stopped: bool = True, **changes: Any) -> GateQueue:
+        """Make the steps beside the queue, which is stopped or cancelled at the end."""
 
         async def main() -> GateQueue:
             loop = asyncio.get_running_loop()
@@ -72,7 +68,8 @@ class Driveway:
             )
             queue = GateQueue(make_gate(**changes), self.relay, around)
             self.serving = asyncio.create_task(queue.serve())
-            await act(queue)
+            for step in steps:
+                await take(queue, step)
             if is_stopped:
                 queue.ask_to_stop()
             else:
@@ -83,15 +80,8 @@ class Driveway:
 
         return run_virtually(main())
 
-    def serve(self, *requests: OpeningRequest, wait_s: float = 60, **changes: Any) -> list[Any]:
-        """Serve requests for a while; return outcome and reason of each record."""
-
-        async def act(queue: GateQueue) -> None:
-            for request in requests:
-                queue.put(request)
-            await asyncio.sleep(wait_s)
-
-        self.run(act, **changes)
+    @property
+    def outcomes(self) -> list[tuple[str, str]]:
         return [(opening.outcome, opening.reason) for opening in self.openings]
 
     def decide(self, _: object, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
@@ -110,10 +100,19 @@ class Driveway:
         self.openings.append(opening)
 
 
+async def take(queue: GateQueue, step: Step) -> None:
+    if isinstance(step, OpeningRequest):
+        queue.put(step)
+    elif isinstance(step, (int, float)):
+        await asyncio.sleep(step)
+    else:
+        step(queue)
+
+
 def test_a_relay_that_cannot_be_reached_fails_in_time_and_the_next_has_its_turn() -> None:
     driveway = Driveway(ScriptedRelay([AWAY] * 4))
-
-    assert driveway.serve(REQUEST, OTHER) == [("failed", "cannot connect"), ("opened", "")]
+    driveway.run(REQUEST, OTHER, 60)
+    assert driveway.outcomes == [("failed", "cannot connect"), ("opened", "")]
     assert driveway.recorded_at_s[0] == pytest.approx(1.4)
     assert driveway.recorded_at_s[0] <= RETRY_S
     assert driveway.openings[0].delay_s is None
@@ -121,79 +120,48 @@ def test_a_relay_that_cannot_be_reached_fails_in_time_and_the_next_has_its_turn(
 
 def test_it_is_decided_again_before_each_attempt() -> None:
     driveway = Driveway(ScriptedRelay([AWAY] * 9))
-
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(0.1)
-        driveway.refusals["p1"] = "unlisted"
-        await asyncio.sleep(10)
-
-    driveway.run(act)
+    driveway.run(REQUEST, 0.1, lambda _: driveway.refusals.update(p1="unlisted"), 10)
     assert driveway.relay.switched == ["on"]
-    assert [(opening.outcome, opening.reason) for opening in driveway.openings] == [
-        ("failed", "cannot connect")
-    ]
+    assert driveway.outcomes == [("failed", "cannot connect")]
 
 
 @pytest.mark.parametrize(
-    ("failure", "reason"),
+    ("failure", "reason", "is_stopped"),
     [
-        pytest.param("no answer", "no answer", id="lost-answer"),
-        pytest.param(RelayError("status 500"), "status 500", id="server-error"),
-        pytest.param(KeyError("secret"), "KeyError", id="error-of-a-package"),
-        pytest.param(None, "the relay does not answer", id="hangs"),
+        pytest.param("no answer", "no answer", True, id="lost-answer"),
+        pytest.param(RelayError("status 500"), "status 500", True, id="server-error"),
+        pytest.param(KeyError("secret"), "KeyError", True, id="error-of-a-package"),
+        pytest.param(None, "the relay does not answer", True, id="hangs"),
+        pytest.param(None, "the request was interrupted", False, id="cancelled"),
     ],
 )
-def test_what_may_have_been_done_is_not_asked_again(failure: Any, reason: str) -> None:
+def test_what_may_have_been_done_is_not_asked_again(
+    failure: Any, reason: str, is_stopped: bool
+) -> None:
     driveway = Driveway(ScriptedRelay([failure]))
-
-    assert driveway.serve(REQUEST) == [("unknown", reason)]
+    queue = driveway.run(REQUEST, 60 if is_stopped else 1, is_stopped=is_stopped)
+    assert driveway.outcomes == [("unknown", reason)]
     assert driveway.relay.switched == ["on"]
     assert driveway.openings[0].delay_s is None
     assert driveway.recorded_at_s[0] <= ATTEMPT_S
-
-
-def test_an_attempt_that_is_cancelled_counts_as_one_that_may_have_opened() -> None:
-    driveway = Driveway(ScriptedRelay([None]))
-
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(1)
-
-    queue = driveway.run(act, is_stopped=False)
-    assert [(opening.outcome, opening.reason) for opening in driveway.openings] == [
-        ("unknown", "the request was interrupted")
-    ]
     assert driveway.hold_offs.has_asked(queue.gate, "p1")
 
 
 def test_a_failure_is_shown_until_the_next_vehicle_is_served() -> None:
+    errors: list[str] = []
     driveway = Driveway(ScriptedRelay(["status 500"]))
-    errors = []
 
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(1)
-        errors.append(queue.status.error)
-        queue.put(OTHER)
-        await asyncio.sleep(1)
+    def note(queue: GateQueue) -> None:
         errors.append(queue.status.error)
 
-    driveway.run(act)
+    driveway.run(REQUEST, 1, note, OTHER, 1, note)
     assert errors == ["status 500", ""]
 
 
 def test_an_opening_by_another_process_is_awaited_as_well() -> None:
     driveway = Driveway()
-
-    async def act(queue: GateQueue) -> None:
-        driveway.hold_offs.add(make_opening(), 0)
-        queue.put(REQUEST)
-        await asyncio.sleep(5)
-        driveway.hold_offs.add(make_opening(), 5)
-        await asyncio.sleep(60)
-
-    driveway.run(act, open_s=7)
+    driveway.hold_offs.add(make_opening(), 0)
+    driveway.run(REQUEST, 5, lambda _: driveway.hold_offs.add(make_opening(), 5), 60, open_s=7)
     assert driveway.recorded_at_s == pytest.approx([12])
 
 
@@ -207,127 +175,79 @@ def test_an_opening_by_another_process_is_awaited_as_well() -> None:
     ],
 )
 def test_a_vehicle_that_tries_again_has_one_record(driveway: Driveway, reason: str) -> None:
-
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(5)
-        queue.put(REQUEST)
-        await asyncio.sleep(5)
-
-    driveway.run(act)
+    driveway.run(REQUEST, 5, REQUEST, 5)
     assert [opening.reason for opening in driveway.openings] == [reason]
 
 
-def test_the_relay_is_switched_off_after_the_pulse() -> None:
-    relay = ScriptedRelay(needs_off=True)
-    driveway = Driveway(relay)
-    switched = []
+@pytest.mark.parametrize(
+    ("script", "on", "off"),
+    [
+        pytest.param([], ["on"], ["on", "off"], id="on"),
+        pytest.param(["no answer"], ["on"], ["on", "off"], id="it may be on"),
+        pytest.param([AWAY] * 4, ["on"] * 4, ["on"] * 4, id="certainly not on"),
+    ],
+)
+def test_a_relay_that_may_be_on_is_switched_off_after_the_pulse(
+    script: list[Any], on: list[str], off: list[str]
+) -> None:
+    relay, switched = ScriptedRelay(script, needs_off=True), list[list[str]]()
 
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(2.9)
+    def note(_: GateQueue) -> None:
         switched.append([*relay.switched])
-        await asyncio.sleep(0.2)
-        switched.append([*relay.switched])
 
-    driveway.run(act, pulse_s=3)
-    assert switched == [["on"], ["on", "off"]]
-
-
-def test_the_relay_is_switched_off_where_it_may_be_on() -> None:
-    driveway = Driveway(ScriptedRelay(["no answer"], needs_off=True))
-    driveway.serve(REQUEST, pulse_s=0.1)
-
-    assert driveway.relay.switched == ["on", "off"]
-
-
-def test_the_relay_is_not_switched_off_where_it_is_not_on() -> None:
-    driveway = Driveway(ScriptedRelay([AWAY] * 4, needs_off=True))
-    driveway.serve(REQUEST, pulse_s=0.1)
-
-    assert set(driveway.relay.switched) == {"on"}
+    Driveway(relay).run(REQUEST, 2.9, note, 0.2, note, pulse_s=3)
+    assert switched == [on, off]
 
 
 def test_a_pulse_is_ended_after_a_restart_of_its_task() -> None:
     relay = ScriptedRelay(["", None], needs_off=True)
     driveway = Driveway(relay)
 
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(1.5)
-        driveway.serving.cancel()
-        await asyncio.wait({driveway.serving})
+    def restart(queue: GateQueue) -> None:
         driveway.serving = asyncio.create_task(queue.serve())
-        await asyncio.sleep(1)
 
-    driveway.run(act, pulse_s=1)
+    driveway.run(REQUEST, 1.5, lambda _: driveway.serving.cancel(), 0, restart, 1, pulse_s=1)
     assert relay.switched == ["on", "off", "off"]
 
 
-def test_a_relay_that_stays_on_is_told_once_and_tried_until_it_is_off() -> None:
-    relay = ScriptedRelay(["", *["away"] * 160], needs_off=True)
+@pytest.mark.parametrize("failures", [160, 999])
+def test_a_relay_that_stays_on_is_told_once_and_tried_until_it_is_off(failures: int) -> None:
+    relay = ScriptedRelay(["", *["away"] * failures], needs_off=True)
     driveway = Driveway(relay)
-
-    assert driveway.serve(REQUEST, pulse_s=1, wait_s=300) == [
-        ("opened", ""),
-        ("failed", "the relay may still be on: away"),
-    ]
+    driveway.run(REQUEST, 1 + OFF_S + 10 * OFF_AGAIN_S, pulse_s=1)
+    assert driveway.outcomes == [("opened", ""), ("failed", "the relay may still be on: away")]
     assert 1 + OFF_S - 0.5 < driveway.recorded_at_s[1] <= 1 + OFF_S
-    assert relay.script == []
-    assert relay.switched[-1] == "off"
-
-
-def test_a_relay_that_stays_on_for_long_is_tried_now_and_then_and_told_once() -> None:
-    relay = ScriptedRelay(["", *["away"] * 999], needs_off=True)
-    driveway = Driveway(relay)
-    driveway.serve(REQUEST, pulse_s=1, wait_s=1 + OFF_S + 10 * OFF_AGAIN_S)
-
-    assert len(driveway.openings) == 2
     assert relay.switched.count("off") == pytest.approx(OFF_S / 0.2 + 10, abs=20)
+    assert relay.switched[-1] == "off"
+    assert bool(relay.script) == (failures == 999)
 
 
 def test_a_relay_that_stays_on_does_not_hold_up_the_next_vehicle() -> None:
-    relay = ScriptedRelay(needs_off=True)
+    relay = ScriptedRelay(["", *["away"] * 999], needs_off=True)
     driveway = Driveway(relay)
 
-    async def act(queue: GateQueue) -> None:
-        relay.script = ["", *["away"] * 999]
-        queue.put(REQUEST)
-        await asyncio.sleep(OFF_S + 5)
+    def recover(_: GateQueue) -> None:
         relay.script = ["away", ""]
-        queue.put(OTHER)
-        await asyncio.sleep(OFF_AGAIN_S + 2)
 
-    driveway.run(act, pulse_s=1)
+    driveway.run(REQUEST, OFF_S + 5, recover, OTHER, OFF_AGAIN_S + 2, pulse_s=1)
     assert [opening.outcome for opening in driveway.openings] == ["opened", "failed", "opened"]
     assert relay.switched[-1] == "off"
 
 
-def test_vehicles_that_wait_when_the_gate_is_stopped_stay() -> None:
-    driveway = Driveway()
-
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(1)
-        queue.put(OTHER)
-        await asyncio.sleep(1)
-
-    queue = driveway.run(act, open_s=600)
-    assert queue.waiting == (OTHER,)
-    assert len(driveway.openings) == 1
-
-
-def test_a_vehicle_whose_relay_is_away_stays_when_the_gate_is_stopped() -> None:
-    driveway = Driveway(ScriptedRelay([AWAY] * 9))
-
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        await asyncio.sleep(0.1)
-
-    queue = driveway.run(act)
-    assert queue.waiting == (REQUEST,)
+@pytest.mark.parametrize(
+    ("script", "steps", "waiting", "openings"),
+    [
+        pytest.param([], [REQUEST, 1, OTHER, 1], (OTHER,), 1, id="the gate is open"),
+        pytest.param([AWAY] * 9, [REQUEST, 0.1], (REQUEST,), 0, id="the relay is away"),
+    ],
+)
+def test_vehicles_that_wait_when_the_gate_is_stopped_stay(
+    script: list[Any], steps: list[Step], waiting: tuple[OpeningRequest, ...], openings: int
+) -> None:
+    driveway = Driveway(ScriptedRelay(script))
+    assert driveway.run(*steps, open_s=600).waiting == waiting
+    assert len(driveway.openings) == openings
     assert driveway.relay.switched == ["on"]
-    assert driveway.openings == []
 
 
 def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:
@@ -335,21 +255,19 @@ def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:
         async def close(self) -> None:
             await asyncio.Event().wait()
 
-    assert Driveway(Clinging()).serve(REQUEST) == [("opened", "")]
+    driveway = Driveway(Clinging())
+    driveway.run(REQUEST, 60)
+    assert driveway.outcomes == [("opened", "")]
 
 
-@pytest.mark.parametrize("steps", range(8))
-def test_nothing_is_decided_after_the_order_to_stop(steps: int) -> None:
-    way = Driveway()
-    decided: list[float] = []
+@pytest.mark.parametrize("turns", range(8))
+def test_nothing_is_decided_after_the_order_to_stop(turns: int) -> None:
+    driveway, decided = Driveway(), list[float]()
 
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        for _ in range(steps):  # of the loop
-            await asyncio.sleep(0)
-        decided.extend(way.decided_at_s)
+    def stop(queue: GateQueue) -> None:
+        decided.extend(driveway.decided_at_s)
         queue.ask_to_stop()
 
-    queue = way.run(act)
-    assert way.decided_at_s == decided
+    queue = driveway.run(REQUEST, *[0.0] * turns, stop)
+    assert driveway.decided_at_s == decided
     assert queue.waiting == (() if decided else (REQUEST,))

@@ -1,15 +1,23 @@
-"""The lists in memory, with a store whose answers follow a script."""
+"""The lists and the last openings in memory, with a store whose answers follow a script."""
 
 import asyncio
 from collections.abc import Sequence
 
 import pytest
 
+from plate_cameras.gates import known_lists as known_lists_module
 from plate_cameras.gates.known_lists import DAY_S, HoldOffs, KnownLists
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings.gate_openings import GateOpening
-from tests.plate_cameras.gates.known_vehicles import TEXT, make_list
+from tests.plate_cameras.gates.known_vehicles import (
+    NOW_S,
+    TEXT,
+    make_gate,
+    make_list,
+    make_opening,
+    remember_opening,
+)
 from tests.virtual_time import run_virtually, virtually
 
 
@@ -63,7 +71,6 @@ def test_the_age_counts_from_the_beginning_of_the_call() -> None:
     shelf = Shelf()
     shelf.takes_s = 3.0
     shelf.read()
-
     assert shelf.lists.age_s == 3.0
     assert [one.name for one in shelf.lists.named(["residents"])] == ["residents"]
 
@@ -82,7 +89,6 @@ def test_after_any_error_the_lists_stay_and_get_older(failure: Exception) -> Non
     shelf.read()
     shelf.failure, shelf.now_s = failure, 107.0
     shelf.read()
-
     assert shelf.lists.age_s == 7.0
     assert shelf.lists.named(["residents"]) != []
     assert shelf.changes == 1
@@ -106,7 +112,6 @@ def test_a_failure_that_lasts_is_told_once_for_each_reason(
     shelf.read()
     shelf.failure, shelf.now_s = KeyError("strange"), 200.0
     shelf.read()
-
     assert len(caplog.records) == 3
 
 
@@ -122,7 +127,6 @@ def test_openings_are_read_up_to_the_age_that_counts_but_at_first() -> None:
     shelf.lists.count_openings(60.0)
     shelf.read()
     shelf.read()
-
     assert shelf.within_s == [DAY_S, 12.0, 11.0, DAY_S, 10.0]
 
 
@@ -137,3 +141,35 @@ async def test_lists_are_read_every_second_also_after_an_error() -> None:
     reading.cancel()
     assert len(shelf.within_s) == 1
     assert shelf.changes == 1
+
+
+def test_an_opening_that_is_told_again_does_not_begin_its_hold_off_anew() -> None:
+    hold_offs, opening = HoldOffs(), make_opening()
+    hold_offs.add(opening, 100.0)
+    hold_offs.add(opening, 150.0)
+    assert hold_offs.opened_ago_s(make_gate(hold_off_s=60), [TEXT], 155.0) == 55.0
+    assert hold_offs.open_until_s(make_gate(open_s=5, pulse_s=1)) == 105.0
+    assert hold_offs.open_until_s(make_gate(open_s=0, pulse_s=7)) == 107.0
+
+
+def test_old_openings_are_forgotten_but_not_that_they_were_asked_for() -> None:
+    hold_offs = remember_opening(10, pass_id="pass-1")
+    gate = make_gate(hold_off_s=100)
+    hold_offs.forget(NOW_S - 10)
+    assert hold_offs.opened_ago_s(gate, [TEXT], NOW_S) == 10
+    hold_offs.forget(NOW_S - 9)
+    assert hold_offs.opened_ago_s(gate, [TEXT], NOW_S) is None
+    assert hold_offs.has_asked(gate, "pass-1")
+    assert not hold_offs.has_asked(gate, "pass-2")
+    assert not remember_opening(pass_id="").has_asked(gate, "")
+
+
+def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_lists_module, "MAX_KNOWN", 2)
+    hold_offs = HoldOffs()
+    hold_offs.add(make_opening(pass_id="p1"), 1.0)
+    hold_offs.add(make_opening(pass_id="p2"), 2.0)
+    assert hold_offs.has_asked(make_gate(), "p1")
+    hold_offs.add(make_opening(pass_id="p3"), 3.0)
+    known = [hold_offs.has_asked(make_gate(), one) for one in ("p1", "p2", "p3")]
+    assert known == [False, True, True]

@@ -11,7 +11,8 @@ import pytest
 from orchestrator.errors import ExtraError, SettingsError
 from plate_cameras.gates.modbus_relay import ModbusRelay
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError, make_relay
-from tests.plate_cameras.gates.known_vehicles import make_gate, reached
+from tests.plate_cameras.gates.known_vehicles import make_gate
+from tests.plate_cameras.streams import wait
 
 pytest.importorskip("pymodbus", reason="the extra gates is not installed")
 from pymodbus.pdu.bit_message import WriteSingleCoilRequest
@@ -120,7 +121,7 @@ async def test_a_device_that_sends_without_end_is_left() -> None:
     relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
     with pytest.raises(RelayError, match="does not answer"):
         await relay.switch_on(REQUEST)
-    await reached(lambda: ended, "the end of the connection")
+    await wait(lambda: ended, "the end of the connection")
     await relay.close()
     server.close()
 
@@ -147,7 +148,6 @@ def test_a_missing_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, kind: str, url: str, module: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-
     with pytest.raises(
         ExtraError, match=rf"gate north: type {kind} needs a package that `make cameras` installs"
     ):

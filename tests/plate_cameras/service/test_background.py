@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ServerError
-from plate_cameras.background_tasks import BackgroundTasks
+from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.service import background
+from plate_cameras.service.background import EVENT_LOOP, STALLED_S, Health
 from tests.plate_cameras.samples import make_event
 from tests.virtual_time import run_virtually, virtually
 
 SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),))
+
+
 FAILURES = [
     ServerError("the database is away"),
     sqlite3.OperationalError("database or disk is full"),
@@ -76,21 +79,13 @@ def run_for(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
 
 
 @pytest.mark.parametrize("error", FAILURES, ids=repr)
-def test_retention_goes_on_after_a_failure_and_sooner(error: Exception) -> None:
+def test_upkeep_goes_on_after_a_failure_and_retention_sooner(error: Exception) -> None:
     store = FailingStore(error)
     run_for(3700, background.delete_old(store))  # type: ignore[arg-type]
     assert store.rounds == [0, 60, 3660]
-
-
-@pytest.mark.parametrize("error", FAILURES, ids=repr)
-def test_the_spool_is_replayed_after_a_failure(error: Exception) -> None:
     store = FailingStore(error)
     run_for(12, background.replay_spool(store))  # type: ignore[arg-type]
     assert store.rounds == [5, 10]
-
-
-@pytest.mark.parametrize("error", FAILURES, ids=repr)
-def test_interrupted_passes_are_closed_after_a_failure(error: Exception) -> None:
     store = FailingStore(error)
     run_virtually(background.close_interrupted(store, SITE))  # type: ignore[arg-type]
     assert len(store.written) == 1
@@ -110,3 +105,22 @@ async def test_rounds_that_fail_are_counted_and_told_once(caplog: pytest.LogCapt
         "old passes cannot be deleted: OperationalError: full",
         "the spool cannot be replayed: OperationalError: full",
     ]
+
+
+def test_dead_tasks_of_all_owners_are_named() -> None:
+    dead = TaskStatus("camera gate", is_running=False)
+    health = Health([lambda: [TaskStatus("writer"), dead], lambda: [TaskStatus("gates thread")]])
+    assert health.find_dead() == ["camera gate"]
+    assert [status.name for status in health.statuses] == ["writer", "camera gate", "gates thread"]
+
+
+@virtually
+async def test_an_event_loop_that_stands_still_is_dead() -> None:
+    now_s = 100.0
+    health = Health([], clock=lambda: now_s)
+    now_s += STALLED_S + 1
+    assert health.find_dead() == [EVENT_LOOP]
+    task = asyncio.ensure_future(health.beat())
+    await asyncio.sleep(0)
+    task.cancel()
+    assert health.find_dead() == []

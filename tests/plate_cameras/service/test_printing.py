@@ -2,21 +2,24 @@
 
 import errno
 import io
+import json
 import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 from rich.text import Text
 
+from plate_cameras.passes import PassEvent
 from plate_cameras.service import printing
 from plate_cameras.service.live_table import CameraTable
-from plate_cameras.service.pass_table import PassTable
+from plate_cameras.service.pass_table import HEAD, PassTable
 from plate_cameras.service.printing import Output, Printer, logging_through
 from plate_cameras.watching.status import CameraStatus
 from tests.plate_cameras.samples import make_event
@@ -85,10 +88,8 @@ def test_nobody_waits_for_a_reader_that_stands_still(monkeypatch: pytest.MonkeyP
     with printing_to(monkeypatch, stream) as printer:
         printer.print("0")
         assert stream.has_begun.wait(10)
-        printer.print("1")
-        printer.print("2")
-        printer.print("3")
-        printer.print("4")
+        for line in "1234":
+            printer.print(line)
         assert printer.lost == 2
         printer.close(0.01)
         stream.goes_on.set()
@@ -106,11 +107,15 @@ def test_a_printer_without_a_thread_counts_its_lines(monkeypatch: pytest.MonkeyP
     assert printer.lost == 1
 
 
+def table_on(terminal: io.StringIO, reason: str) -> CameraTable:
+    console = Console(file=terminal, force_terminal=True, width=80, legacy_windows=False)
+    gate = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, reason)
+    return CameraTable(lambda: [gate], console)
+
+
 def test_lines_stand_above_the_table() -> None:
     terminal = io.StringIO()
-    console = Console(file=terminal, force_terminal=True, width=80, legacy_windows=False)
-    gate = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
-    printer = Printer(CameraTable(lambda: [gate], console))
+    printer = Printer(table_on(terminal, ""))
     printer.start()
     printer.print("[red] a message, not markup", err=True)
     printer.close(10)
@@ -123,9 +128,7 @@ def test_lines_stand_above_the_table() -> None:
 
 def test_a_long_reason_takes_no_width_from_the_table() -> None:
     terminal = io.StringIO()
-    console = Console(file=terminal, force_terminal=True, width=80, legacy_windows=False)
-    gate = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "why " * 60)
-    table = CameraTable(lambda: [gate], console)
+    table = table_on(terminal, "why " * 60)
     table.start()
     table.stop()
     shown = [Text.from_ansi(line).plain for line in terminal.getvalue().splitlines()]
@@ -195,3 +198,45 @@ def test_a_pass_that_cannot_be_formatted_ends_nothing(caplog: pytest.LogCaptureF
     output = Output(BrokenTable(is_json=False, is_all=False), list, has_live_table=False)
     output.show_event(make_event())
     assert "a pass of gate cannot be printed" in caplog.text
+
+
+def to_lines(table: PassTable, *events: PassEvent) -> list[str]:
+    return [line for event in events for line in table.to_lines(event)]
+
+
+def of_a_file(event: PassEvent) -> PassEvent:
+    return replace(event, passed=replace(event.passed, clock="file", first_seen_s=61.4))
+
+
+def test_a_pass_has_one_line_when_it_is_over() -> None:
+    table = PassTable(is_json=False, is_all=False)
+    lines = to_lines(table, make_event("agreed"), of_a_file(make_event()), make_event(id_="2"))
+    assert lines[:2] == [
+        HEAD,
+        "0:01:01              A123BC77    0.97  towards       1  gate",
+    ]
+    assert len(lines) == 3
+    assert lines[2][:4].isdecimal()  # a date
+    assert all(len(line) <= 80 for line in lines)
+    assert table.summarize() == "2 passes"
+
+
+def test_what_cannot_be_read_is_counted_and_shown_if_wanted() -> None:
+    table = PassTable(is_json=False, is_all=False)
+    assert to_lines(table, make_event(text="")) == []
+    assert table.summarize() == "0 passes, and 1 whose plate cannot be read"
+    every = PassTable(is_json=False, is_all=True)
+    assert to_lines(every, of_a_file(make_event(text="")))[1].split()[1] == "?"
+
+
+def test_every_event_is_a_line_of_json() -> None:
+    table = PassTable(is_json=True, is_all=False)
+    lines = to_lines(table, make_event("agreed"), make_event("closed"))
+    documents = [json.loads(line) for line in lines]
+    assert [document["type"] for document in documents] == ["pass.agreed", "pass.closed"]
+    assert table.summarize() == "1 pass"
+
+
+def test_control_characters_of_names_do_not_reach_the_terminal() -> None:
+    table = PassTable(is_json=False, is_all=False)
+    assert "\x1b" not in "".join(to_lines(table, make_event(camera="gate\x1b[2J")))

@@ -4,12 +4,11 @@ import asyncio
 import errno
 import os
 import signal
-import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -51,44 +50,48 @@ ALL = PassTable(is_json=True, is_all=True)
 NO_SINKS = Configuration((Camera("gate", "rtsp://127.0.0.1:1/none"),))
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PassStore]:
+    with closing(open_store(Store(), tmp_path)) as opened:
+        yield opened
+
+
+def plan_of(
+    configuration: Configuration,
+    store: PassStore,
+    file: Path | None = None,
+    table: PassTable = QUIET,
+) -> Watch:
+    return Watch(configuration, file, ScriptedService(), 1, table, store)
+
+
 @pytest.mark.server
 def test_a_touch_of_the_file_enables_a_sink_whose_receiver_was_gone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, store: PassStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     erp, file = Erp([web.Response(status=410)]), tmp_path / "CAMERAS.toml"
 
     async def act(url: str) -> None:
         file.write_text(CAMERAS.format(url=url, secret=SECRET))
         configuration = read_configuration(file)
-        with closing(open_store(configuration.store, tmp_path)) as store:
-            store.write([make_event()], configuration.sinks)
-            plan = Watch(configuration, file, ScriptedService(), 1, QUIET, store)
-            async with running(plan):
-                await wait(lambda: "wants no more events" in caplog.text, "a receiver that is gone")
-                later_s = file.stat().st_mtime + 5
-                os.utime(file, (later_s, later_s))
-                await wait(lambda: not store.outbox.waiting("erp"), "an accepted event")
+        store.write([make_event()], configuration.sinks)
+        async with running(plan_of(configuration, store, file)):
+            await wait(lambda: "wants no more events" in caplog.text, "a receiver that is gone")
+            later_s = file.stat().st_mtime + 5
+            os.utime(file, (later_s, later_s))
+            await wait(lambda: not store.outbox.waiting("erp"), "an accepted event")
 
     erp.serve(act)
     assert len(erp.requests) == 2
 
 
 @pytest.mark.server
-def test_passes_that_a_killed_watch_left_open_are_closed(tmp_path: Path) -> None:
-    file = tmp_path / "CAMERAS.toml"
-    file.write_text(CAMERAS.partition("[[sinks]]")[0])
-    configuration = read_configuration(file)
-
-    async def act(store: PassStore) -> None:
-        plan = Watch(configuration, file, ScriptedService(), 1, QUIET, store)
-        async with running(plan):
-            await wait(lambda: progress_of(store, "left") == "closed", "a pass that is closed")
-
-    with closing(open_store(configuration.store, tmp_path)) as store:
-        others = make_event("agreed", id_="other", camera="yard")
-        store.write([make_event("agreed", id_="left"), others], [])
-        asyncio.run(act(store))
-        assert progress_of(store, "other") == "agreed"
+async def test_passes_that_a_killed_watch_left_open_are_closed(store: PassStore) -> None:
+    others = make_event("agreed", id_="other", camera="yard")
+    store.write([make_event("agreed", id_="left"), others], [])
+    async with running(plan_of(NO_SINKS, store)):
+        await wait(lambda: progress_of(store, "left") == "closed", "a pass that is closed")
+    assert progress_of(store, "other") == "agreed"
 
 
 JSONL = """
@@ -129,8 +132,8 @@ options = { method = "OPEN" }
 
 @pytest.mark.server
 @pytest.mark.parametrize("wrong", [WRONG_SINK, WRONG_OPTION, WRONG_GATE])
-def test_a_wrong_file_changes_nothing_and_the_next_one_is_taken(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str
+async def test_a_wrong_file_changes_nothing_and_the_next_one_is_taken(
+    tmp_path: Path, store: PassStore, capsys: pytest.CaptureFixture[str], wrong: str
 ) -> None:
     log, file = tmp_path / "log.jsonl", tmp_path / "CAMERAS.toml"
     good = JSONL.format(log=log)
@@ -141,84 +144,57 @@ def test_a_wrong_file_changes_nothing_and_the_next_one_is_taken(
         told.append(capsys.readouterr().err)
         return text in "".join(told)
 
-    async def act(store: PassStore) -> None:
-        plan = Watch(read_configuration(file), file, ScriptedService(), 1, QUIET, store)
-        async with session_of(plan) as session:
-            await session._receive(make_event(id_="before"))
-            await wait(lambda: count_lines(log) == 1, "a delivery before the change")
-            file.write_text(good + wrong)
-            await wait(lambda: has_told("not reloaded"), "a reason")
-            await session._receive(make_event(id_="meanwhile"))
-            await wait(lambda: count_lines(log) == 2, "a delivery by the old sinks")
-            file.write_text(good + "\n# right again\n")
-            await wait(lambda: has_told(f"reloaded {file}"), "a reload")
-            await session._receive(make_event(id_="after"))
-            await wait(lambda: count_lines(log) == 3, "a delivery after the change")
-
-    with closing(open_store(read_configuration(file).store, tmp_path)) as store:
-        asyncio.run(act(store))
+    async with session_of(plan_of(read_configuration(file), store, file)) as session:
+        steps = {"": "", good + wrong: "not reloaded", good + "\n# right\n": f"reloaded {file}"}
+        for number, (content, said) in enumerate(steps.items(), 1):
+            if content:
+                file.write_text(content)
+                await wait(lambda said=said: has_told(said), said)
+            await session._receive(make_event(id_=f"{number}"))
+            await wait(lambda number=number: count_lines(log) == number, "another delivery")
 
 
 @pytest.mark.server
-def test_a_full_standard_output_ends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_full_standard_output_ends_nothing(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def act(store: PassStore) -> None:
-        plan = Watch(NO_SINKS, None, ScriptedService(), 1, ALL, store)
-        async with session_of(plan) as session:
-            await session._receive(make_event(id_="one"))
-            await session._receive(make_event(id_="two"))
-            await wait(lambda: session._writer.written == 2, "two stored events")
-            await wait(lambda: session.snapshot().lines_lost > 1, "lost lines")
-            assert session._health.find_dead() == []
-
     full = FailingStream(OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(sys, "stdout", full)
-    with closing(open_store(Store(), tmp_path)) as store:
-        asyncio.run(act(store))
+    async with session_of(plan_of(NO_SINKS, store, table=ALL)) as session:
+        await session._receive(make_event(id_="one"))
+        await session._receive(make_event(id_="two"))
+        await wait(lambda: session._writer.written == 2, "two stored events")
+        await wait(lambda: session.snapshot().lines_lost > 1, "lost lines")
+        assert session._health.find_dead() == []
 
 
 @pytest.mark.server
-def test_a_vital_task_that_fails_ends_the_watch_with_its_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_vital_task_that_fails_ends_the_watch_with_its_reason(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_: EventWriter) -> None:
         raise MemoryError("no memory")
 
-    async def act(store: PassStore) -> None:
-        await watch(Watch(NO_SINKS, None, ScriptedService(), 1, QUIET, store))
-
     monkeypatch.setattr(EventWriter, "run", fail)
-    reason = "task writer has failed: MemoryError: no memory"
-    with (
-        closing(open_store(Store(), tmp_path)) as store,
-        pytest.raises(FatalTaskError, match=reason),
-    ):
-        asyncio.run(asyncio.wait_for(act(store), 30))
+    with pytest.raises(FatalTaskError, match="task writer has failed: MemoryError: no memory"):
+        await asyncio.wait_for(watch(plan_of(NO_SINKS, store)), 30)
 
 
 @pytest.mark.server
-def test_the_health_of_a_watch_names_dead_tasks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_the_health_of_a_watch_names_dead_tasks(
+    store: PassStore, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("METRICS_KEY", "word")
-    free_port = find_free_port()
-
-    async def act(store: PassStore) -> None:
-        configuration = replace(NO_SINKS, metrics_port=free_port, metrics_key="env:METRICS_KEY")
-        plan = Watch(configuration, None, ScriptedService(), 1, QUIET, store)
-        url = f"http://127.0.0.1:{free_port}"
-        async with session_of(plan) as session:
-            await wait(lambda: session._writer is not None, "a writer")
-            assert await asyncio.to_thread(ask, url) == (200, "ok\n")
-            assert (await asyncio.to_thread(ask, url, "metrics"))[0] == 401
-            task = session._watcher._watched["gate"].task
-            task.cancel()
-            await asyncio.wait({task})
-            assert await asyncio.to_thread(ask, url) == (503, "camera gate\n")
-
-    with closing(open_store(Store(), tmp_path)) as store:
-        asyncio.run(act(store))
+    configuration = replace(NO_SINKS, metrics_port=free_port, metrics_key="env:METRICS_KEY")
+    url = f"http://127.0.0.1:{free_port}"
+    async with session_of(plan_of(configuration, store)) as session:
+        await wait(lambda: session._writer is not None, "a writer")
+        assert await asyncio.to_thread(ask, url) == (200, "ok\n")
+        assert (await asyncio.to_thread(ask, url, "metrics"))[0] == 401
+        task = session._watcher._watched["gate"].task
+        task.cancel()
+        await asyncio.wait({task})
+        assert await asyncio.to_thread(ask, url) == (503, "camera gate\n")
 
 
 HANGING = """
@@ -234,7 +210,6 @@ from plate_cameras.service.session import Session, Watch
 from plate_cameras.sources.decoders import Decoders
 from tests.plate_cameras.samples import make_event
 from tests.plate_cameras.watching.fakes import ScriptedService
-from tests.waiting import until
 from tests.waiting import until
 
 async def main(store, ending):
@@ -260,19 +235,16 @@ with ending.limit(), closing(open_store(Store(), Path(sys.argv[1]))) as store:
 def test_a_hanging_store_does_not_hold_up_the_end_of_the_process(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HANGING, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        until(Path(tmp_path, "ready").exists, "an event on its way to the store")
-        process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=60)
+        try:
+            until(Path(tmp_path, "ready").exists, "an event on its way to the store")
+            process.send_signal(signal.SIGTERM)
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 1
     left = b"the store, 1 event that is not stored"
     assert b"plates: ending, within 2 s. It waits for " + left in told
     assert b"plates: ended after 2 s, without " + left in told
-
-
-def find_free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def count_lines(file: Path) -> int:

@@ -1,8 +1,12 @@
+"""The cameras of a file, followed by one watcher or shared by several."""
+
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import SettingsError
+from plate_cameras.service.run import hold_watch
 from plate_cameras.service.targets import check_shared, name_of, read_target
 
 RTSP = "rtsp://user:secret@10.0.0.5:554/stream1/"
@@ -15,12 +19,15 @@ def clip(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_a_clip_is_looked_at_more_often_than_a_stream(clip: str) -> None:
-    cameras = read_target([clip, RTSP], is_once=False).configuration.cameras
+def test_a_clip_is_looked_at_more_often_than_a_stream_and_names_are_numbered(clip: str) -> None:
+    cameras = read_target([clip, RTSP, clip], is_once=False).configuration.cameras
     assert [(camera.name, camera.looks_per_s) for camera in cameras] == [
-        ("clip.mp4", 10),
+        ("clip.mp4 (1)", 10),
         ("10.0.0.5", 4),
+        ("clip.mp4 (2)", 10),
     ]
+    (camera,) = read_target([clip], is_once=True, looks_per_s=2).configuration.cameras
+    assert (camera.name, camera.looks_per_s) == ("clip.mp4", 2)
 
 
 @pytest.mark.parametrize("name", ["CLIP.TS", "clip.mts", "clip.h264", "clip", "clip.webm"])
@@ -29,16 +36,6 @@ def test_any_file_that_is_there_is_a_clip(tmp_path: Path, name: str, scheme: str
     (tmp_path / name).touch()
     (camera,) = read_target([f"{scheme}{tmp_path / name}"], is_once=True).configuration.cameras
     assert (camera.name, camera.looks_per_s) == (name, 10)
-
-
-def test_the_number_of_frames_may_be_given(clip: str) -> None:
-    (camera,) = read_target([clip], is_once=True, looks_per_s=2).configuration.cameras
-    assert camera.looks_per_s == 2
-
-
-def test_cameras_of_the_same_name_are_numbered(clip: str) -> None:
-    cameras = read_target([clip, clip], is_once=True).configuration.cameras
-    assert [camera.name for camera in cameras] == ["clip.mp4 (1)", "clip.mp4 (2)"]
 
 
 @pytest.mark.parametrize(
@@ -67,14 +64,16 @@ def test_a_file_of_cameras_is_read(tmp_path: Path) -> None:
         read_target([str(file), RTSP], is_once=False)
 
 
-def test_a_clip_that_is_not_there_is_told() -> None:
-    with pytest.raises(SettingsError, match=r"none\.mp4: no such file"):
-        read_target(["none.mp4"], is_once=True)
-
-
-def test_a_stream_has_no_end() -> None:
-    with pytest.raises(SettingsError, match=r"got 10\.0\.0\.5, which has no end"):
-        read_target([RTSP], is_once=True)
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        pytest.param("none.mp4", r"none\.mp4: no such file", id="missing"),
+        pytest.param(RTSP, r"got 10\.0\.0\.5, which has no end", id="endless"),
+    ],
+)
+def test_a_source_that_cannot_be_watched_to_its_end_is_told(source: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        read_target([source], is_once=True)
 
 
 def test_only_a_file_of_cameras_can_be_shared(clip: str, tmp_path: Path) -> None:
@@ -86,3 +85,45 @@ def test_only_a_file_of_cameras_can_be_shared(clip: str, tmp_path: Path) -> None
         check_shared(target, is_once=True)
     with pytest.raises(SettingsError, match="--share: wanted a file"):
         check_shared(read_target([clip], is_once=False), is_once=False)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(False, False, id="neither-shares"),
+        pytest.param(False, True, id="the-first-does-not-share"),
+        pytest.param(True, False, id="the-second-does-not-share"),
+    ],
+)
+def test_a_second_watcher_that_would_see_the_same_is_told_what_to_do(
+    tmp_path: Path, *, first: bool, second: bool
+) -> None:
+    file, spool = tmp_path / "CAMERAS.toml", tmp_path / "spool"
+
+    with ExitStack() as held:
+        held.enter_context(hold_watch(file, spool, is_shared=first))
+        with pytest.raises(SettingsError, match=r"another plates watch follows it.*--share"):
+            held.enter_context(hold_watch(file, spool, is_shared=second))
+
+
+def test_a_link_leads_to_the_same_watch(tmp_path: Path) -> None:
+    file, link = tmp_path / "CAMERAS.toml", tmp_path / "link.toml"
+    file.touch()
+    link.symlink_to(file)
+
+    with ExitStack() as held:
+        held.enter_context(hold_watch(file, tmp_path, is_shared=False))
+        with pytest.raises(SettingsError, match=r"link\.toml: another"):
+            held.enter_context(hold_watch(link, tmp_path, is_shared=False))
+    with hold_watch(link, tmp_path, is_shared=False):
+        pass  # the next watcher may follow the file
+
+
+def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "spool").touch()
+
+    with (
+        pytest.raises(SettingsError, match="spool"),
+        hold_watch(tmp_path / "CAMERAS.toml", tmp_path / "spool", is_shared=False),
+    ):
+        pass

@@ -12,11 +12,7 @@ MAX_WAITS = 2000
 
 
 class Canceller:
-    """Counts the waits of watched tasks, and cancels the task whose wait is the n-th.
-
-    Args:
-        at: Number of that wait; 0 cancels nothing.
-    """
+    """Counts the waits of watched tasks, and cancels the task whose wait is number `at`."""
 
     def __init__(self, at: int) -> None:
         self.at, self.waits = at, 0
@@ -66,28 +62,26 @@ def cancel_everywhere(
     """Run a coroutine function again and again, each time with a cancellation one wait later.
 
     Args:
-        make: Creates the function's arguments for each run.
+        make: Creates the function's argument for each run.
         act: The function.
         in_any_task: The waits of the tasks that it starts count as well.
 
     Yields:
         The number of the wait, and what `make` returned, after each run with a cancellation.
     """
+
+    async def run(site: SiteT, canceller: Canceller) -> None:
+        task = asyncio.create_task(canceller.watch(act(site)))
+        if in_any_task:
+            asyncio.get_running_loop().set_task_factory(canceller.make_task)
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait_for(task, 30)
+
     for at in range(1, MAX_WAITS):
         site, canceller = make(), Canceller(at)
-        asyncio.run(_run(act(site), canceller, in_any_task=in_any_task))
+        asyncio.run(run(site, canceller))
         if canceller.waits < at:
             assert at > 1, "wanted a coroutine that waits"
             return
         yield at, site
     raise AssertionError(f"wanted an end within {MAX_WAITS} waits")
-
-
-async def _run(
-    coroutine: Coroutine[Any, Any, Any], canceller: Canceller, *, in_any_task: bool
-) -> None:
-    task = asyncio.create_task(canceller.watch(coroutine))
-    if in_any_task:
-        asyncio.get_running_loop().set_task_factory(canceller.make_task)
-    with suppress(asyncio.CancelledError):
-        await asyncio.wait_for(task, 30)

@@ -1,155 +1,110 @@
 """Several sinks side by side: their starts, stops and last events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from plate_cameras.sinks import deliverer as deliverer_module
 from plate_cameras.sinks import receiver as receiver_module
 from plate_cameras.sinks import sink_queue
 from plate_cameras.sinks.deliverer import Deliverer
-from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import ReceiverGone
-from tests.plate_cameras.sinks.deliveries import make_delivery
 from tests.plate_cameras.sinks.memory_outbox import MemoryOutbox
-from tests.plate_cameras.sinks.receivers import AWAY, HangingReceiver, ScriptedReceiver
+from tests.plate_cameras.sinks.receivers import (
+    AWAY,
+    ActingReceiver,
+    ScriptedReceiver,
+    hang,
+    ids,
+    make_delivery,
+    until_so,
+)
 
 NOW_S = 10.0
 
 
-class HeldReceiver(ScriptedReceiver):
-    """A receiver that holds each event until it is released."""
-
-    at_once = 2
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun: list[str] = []
-        self.may_go = asyncio.Event()
-
-    async def send(self, delivery: Delivery) -> None:
-        self.begun.append(delivery.id)
-        await self.may_go.wait()
-        await super().send(delivery)
-
-
-class FaultyOutbox(MemoryOutbox):
-    """An outbox that raises an unexpected exception at the first claim of a sink."""
-
-    def __init__(self, sink: str) -> None:
-        super().__init__()
-        self.sink, self.has_failed = sink, False
-
-    def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
-        if sink == self.sink and not self.has_failed:
-            self.has_failed = True
-            raise OSError("too many open files")
-        return super().claim(sink, limit, now_s, lease_s)
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a stop wait shortly for answers, and no sink look for events by itself."""
+    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.2)
+    monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
 
 
 def fill(*numbers: int, sink: str = "erp") -> MemoryOutbox:
-    outbox = MemoryOutbox()
-    outbox.add([make_delivery(number, sink=sink) for number in numbers])
-    return outbox
+    return MemoryOutbox(make_delivery(number, sink=sink) for number in numbers)
+
+
+def deliver(outbox: MemoryOutbox, **receivers: ScriptedReceiver) -> Deliverer:
+    return Deliverer(receivers, outbox, lambda: NOW_S)
 
 
 @asynccontextmanager
-async def running(deliverer: Deliverer) -> AsyncIterator[None]:
+async def running(deliverer: Deliverer) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(deliverer.run())
     try:
-        yield
+        yield task
     finally:
         task.cancel()
         await asyncio.wait({task})
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    while not is_so():
-        await asyncio.sleep(0.001)
-
-
-async def test_no_sink_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_sink_waits_for_another_and_new_events_go_out_at_once() -> None:
     """One receiver hangs for ever; another one still gets all its events."""
-    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.05)
     outbox = fill(1, sink="hangs")
-    outbox.add([make_delivery(1, sink="works")])
-    hangs, works = HangingReceiver(), ScriptedReceiver()
-    deliverer = Deliverer({"hangs": hangs, "works": works}, outbox, clock=lambda: NOW_S)
+    hangs, works = ActingReceiver(hang), ScriptedReceiver()
+    deliverer = deliver(outbox, hangs=hangs, works=works)
     async with running(deliverer):
-        await until(lambda: deliverer.statuses[1].delivered == 1)
-        outbox.add([make_delivery(2, sink="works")])
-        deliverer.wake()
-        await until(lambda: deliverer.statuses[1].delivered == 2)
+        await until_so(lambda: works.idle_times)
+        for number in (1, 2):
+            outbox.add([make_delivery(number, sink="works")])
+            deliverer.wake()
+            await until_so(lambda wanted=number: deliverer.statuses[1].delivered == wanted)
     assert hangs.is_closed
     assert works.is_closed
     assert [status.delivered for status in deliverer.statuses] == [0, 2]
 
 
-def test_the_next_deliverer_gets_at_once_what_a_stopped_one_had_claimed() -> None:
-    outbox, next_receiver = fill(*range(9)), ScriptedReceiver()
-
-    async def run() -> HeldReceiver:
-        held = HeldReceiver()
-        async with running(Deliverer({"erp": held}, outbox, lambda: NOW_S)):
-            await until(lambda: len(held.begun) == 2)
-            asyncio.get_running_loop().call_later(0.05, held.may_go.set)
-        async with running(Deliverer({"erp": next_receiver}, outbox, lambda: NOW_S)):
-            await until(lambda: not outbox.waiting("erp"))
-        return held
-
-    held = asyncio.run(asyncio.wait_for(run(), 20))
-    assert held.received == ["pass-0-closed", "pass-1-closed"]
-    assert next_receiver.received == [f"pass-{number}-closed" for number in range(2, 9)]
-
-
-async def test_a_stop_gives_back_what_a_receiver_does_not_answer(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("cancellations", [1, 2])
+async def test_the_next_deliverer_gets_at_once_what_a_stopped_one_had_claimed(
+    cancellations: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.05)
-    outbox = fill(1, 2)
-    held = HeldReceiver()
-    async with running(Deliverer({"erp": held}, outbox, lambda: NOW_S)):
-        await until(lambda: len(held.begun) == 2)
+    """A second cancellation does not cut the stop short."""
+    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 20.0)
+    outbox, next_receiver, may_go = fill(*range(9)), ScriptedReceiver(), asyncio.Event()
+    held = ActingReceiver(may_go.wait, at_once=2)
+    async with running(deliver(outbox, erp=held)) as task:
+        await until_so(lambda: len(held.begun) == 2)
+        asyncio.get_running_loop().call_later(0.05, may_go.set)
+        for _ in range(cancellations):
+            task.cancel()
+            await asyncio.sleep(0.01)
+        await asyncio.wait({task}, timeout=20)
+    assert (task.cancelled(), held.is_closed, held.received) == (True, True, ids(0, 1))
+    async with running(deliver(outbox, erp=next_receiver)):
+        await until_so(lambda: not outbox.waiting("erp"))
+    assert next_receiver.received == ids(*range(2, 9))
+
+
+async def test_a_stop_gives_back_what_a_receiver_does_not_answer() -> None:
+    outbox, held = fill(1, 2), ActingReceiver(hang, at_once=2)
+    async with running(deliver(outbox, erp=held)):
+        await until_so(lambda: len(held.begun) == 2)
     assert len(outbox.claim("erp", 9, NOW_S, 60)) == 2
-
-
-def test_a_second_cancellation_does_not_cut_the_stop_short() -> None:
-    outbox = fill(*range(9))
-
-    async def run() -> list[str]:
-        held = HeldReceiver()
-        task = asyncio.create_task(Deliverer({"erp": held}, outbox, lambda: NOW_S).run())
-        await until(lambda: len(held.begun) == 2)
-        task.cancel()
-        await asyncio.sleep(0.01)
-        task.cancel()
-        held.may_go.set()
-        await asyncio.wait({task})
-        assert (task.cancelled(), held.is_closed) == (True, True)
-        return held.received
-
-    accepted = asyncio.run(asyncio.wait_for(run(), 20))
-    rest = outbox.claim("erp", 20, NOW_S, 60)
-    assert (len(accepted), len(rest)) == (2, 7)
 
 
 async def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Clinging(ScriptedReceiver):
-        async def close(self) -> None:
-            await asyncio.Event().wait()
-
-    class Breaking(ScriptedReceiver):
-        async def close(self) -> None:
-            raise SystemExit(3)
+    async def exit_() -> None:
+        raise SystemExit(3)
 
     monkeypatch.setattr(receiver_module, "CLOSE_LIMIT_S", 0.05)
-    receivers = {"clings": Clinging(), "breaks": Breaking(), "works": ScriptedReceiver()}
-    async with running(Deliverer(receivers, MemoryOutbox(), lambda: NOW_S)):
-        await until(lambda: receivers["works"].idle_times > 0)
+    receivers = {name: ScriptedReceiver() for name in ("clings", "breaks", "works")}
+    monkeypatch.setattr(receivers["clings"], "close", hang)
+    monkeypatch.setattr(receivers["breaks"], "close", exit_)
+    async with running(deliver(MemoryOutbox(), **receivers)):
+        await until_so(lambda: receivers["works"].idle_times > 0)
     assert receivers["works"].is_closed
     assert sorted(caplog.messages) == [
         "sink breaks: its receiver cannot be closed: SystemExit",
@@ -160,15 +115,21 @@ async def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
 async def test_a_queue_that_fails_is_counted_and_started_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    outbox = FaultyOutbox("erp")
-    outbox.add([make_delivery(1), make_delivery(1, sink="log")])
-    erp, log = ScriptedReceiver(), ScriptedReceiver()
-    deliverer = Deliverer({"erp": erp, "log": log}, outbox, lambda: NOW_S)
+    failures = [OSError("too many open files")]
+
+    def fail(name: str) -> None:
+        if name == "claim" and failures:
+            raise failures.pop()
+
+    outbox = MemoryOutbox([make_delivery(1), make_delivery(1, sink="log")], fail)
+    receivers = {"erp": ScriptedReceiver(), "log": ScriptedReceiver()}
+    deliverer = deliver(outbox, **receivers)
     async with running(deliverer):
-        await until(lambda: bool(erp.received and log.received))
-        failures = {task.name: task.failures for task in deliverer.tasks}
-        assert failures == {"sink erp": 1, "sink log": 0}
-    assert caplog.messages == ["task sink erp has failed; it is started again"]
+        await until_so(lambda: all(one.received for one in receivers.values()))
+        counts = {task.name: task.failures for task in deliverer.tasks}
+    (failed,) = (name for name, count in counts.items() if count == 1)
+    assert sorted(counts.values()) == [0, 1]
+    assert caplog.messages == [f"task {failed} has failed; it is started again"]
 
 
 async def test_what_waits_is_delivered_before_the_end() -> None:
@@ -180,29 +141,22 @@ async def test_what_waits_is_delivered_before_the_end() -> None:
     assert deliverer.describe_waiting() == []
 
 
-def test_a_drain_tries_a_resting_sink_once_more() -> None:
+async def test_a_drain_tries_a_resting_sink_once_more() -> None:
     outbox, receiver = fill(1, 2), ScriptedReceiver(AWAY, AWAY)
-    deliverer = Deliverer({"erp": receiver}, outbox, lambda: NOW_S)
-
-    async def run() -> int:
-        async with running(deliverer):
-            await until(lambda: deliverer.statuses[0].failed_attempts == 2)
-            outbox.add([make_delivery(3)])
-            return await deliverer.drain(20)
-
-    assert asyncio.run(asyncio.wait_for(run(), 20)) == 0
-    assert sorted(receiver.received) == [f"pass-{number}-closed" for number in (1, 2, 3)]
+    deliverer = deliver(outbox, erp=receiver)
+    async with running(deliverer):
+        await until_so(lambda: deliverer.statuses[0].failed_attempts == 2)
+        outbox.add([make_delivery(3)])
+        assert await deliverer.drain(20) == 0
+    assert sorted(receiver.received) == ids(1, 2, 3)
 
 
-def test_a_drain_ends_within_its_limit_and_names_what_waits() -> None:
+async def test_a_drain_ends_within_its_limit_and_names_what_waits() -> None:
     outbox = fill(1, 2)
     outbox.add([make_delivery(1, sink="gone")])
-    receivers = {
-        "erp": ScriptedReceiver(*[AWAY] * 9),
-        "gone": ScriptedReceiver(ReceiverGone("410")),
-    }
-    deliverer = Deliverer(receivers, outbox, lambda: NOW_S)
-    assert asyncio.run(asyncio.wait_for(deliverer.drain(0.2), 20)) == 3
+    gone = ScriptedReceiver(ReceiverGone("410"))
+    deliverer = deliver(outbox, erp=ScriptedReceiver(*[AWAY] * 9), gone=gone)
+    assert await asyncio.wait_for(deliverer.drain(1.0), 20) == 3
     assert deliverer.describe_waiting() == [
         "sink erp: 2 events wait for the next run: away",
         "sink gone: 1 events wait for the next run: 410",
@@ -210,67 +164,34 @@ def test_a_drain_ends_within_its_limit_and_names_what_waits() -> None:
 
 
 async def test_all_that_waited_for_a_receiver_that_was_gone_is_due_when_it_is_enabled() -> None:
-    outbox, receiver = MemoryOutbox(), ScriptedReceiver(ReceiverGone("410"))
-    outbox.add([make_delivery(number) for number in (1, 2)])
-    deliverer = Deliverer({"erp": receiver}, outbox, lambda: NOW_S)
+    outbox, receiver = fill(1, 2), ScriptedReceiver(ReceiverGone("410"))
+    deliverer = deliver(outbox, erp=receiver)
     async with running(deliverer):
-        await until(lambda: deliverer.statuses[0].is_disabled)
+        await until_so(lambda: deliverer.statuses[0].is_disabled)
+        await asyncio.sleep(0.05)  # until it waits for its next look
         deliverer.enable()
-        await until(lambda: not outbox.waiting("erp"))
-    assert sorted(receiver.received) == ["pass-1-closed", "pass-2-closed"]
+        await until_so(lambda: not outbox.waiting("erp"))
+    assert sorted(receiver.received) == ids(1, 2)
 
 
-async def test_new_events_are_delivered_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
-    outbox, receiver = MemoryOutbox(), ScriptedReceiver()
-    deliverer = Deliverer({"erp": receiver}, outbox, lambda: NOW_S)
-    async with running(deliverer):
-        await until(lambda: receiver.idle_times > 0)
-        outbox.add([make_delivery(1)])
-        deliverer.wake()
-        await until(lambda: bool(receiver.received))
+async def test_a_drain_counts_and_gives_back_what_is_not_accepted_within_its_limit() -> None:
+    async def answer_once() -> None:
+        if len(receiver.begun) > 1:
+            await hang()
+
+    outbox, receiver = fill(1, 2, 3), ActingReceiver(answer_once)
+    assert await asyncio.wait_for(deliver(outbox, erp=receiver).drain(0.1), 20) == 2
+    assert len(outbox.claim("erp", 9, NOW_S, 60)) == 2
 
 
-def test_a_drain_gives_back_what_is_not_accepted_when_its_limit_is_over(
+async def test_a_drain_that_is_cancelled_after_its_limit_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.1)
-    outbox = fill(1, 2, 3)
-
-    async def run() -> int:
-        await Deliverer({"erp": HeldReceiver()}, outbox, lambda: NOW_S).drain(0.1)
-        return len(outbox.claim("erp", 9, NOW_S, 60))
-
-    assert asyncio.run(asyncio.wait_for(run(), 20)) == 3
-
-
-def test_a_drain_counts_what_waits_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Tired(ScriptedReceiver):
-        async def send(self, delivery: Delivery) -> None:
-            await super().send(delivery)
-            if len(self.received) > 1:
-                await asyncio.Event().wait()
-
-    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.05)
-    deliverer = Deliverer({"erp": Tired()}, fill(1, 2, 3), lambda: NOW_S)
-    assert asyncio.run(asyncio.wait_for(deliverer.drain(0.3), 20)) == 2
-
-
-def test_a_cancelled_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.2)
-
-    async def run() -> bool:
-        held = HeldReceiver()
-        deliverer = Deliverer({"erp": held}, fill(1, 2, 3), lambda: NOW_S)
-        draining = asyncio.create_task(deliverer.drain(0.05))
-        await until(lambda: len(held.begun) == 2)
-        await asyncio.sleep(0.1)
-        draining.cancel()
-        await asyncio.wait({draining})
-        return draining.cancelled()
-
-    assert asyncio.run(asyncio.wait_for(run(), 20))
-
-
-def test_a_stop_ends_within_the_time_that_is_told() -> None:
-    assert deliverer_module.MAX_STOP_S == 3 + 2 * 10 + 5
+    monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 1.0)
+    held = ActingReceiver(hang, at_once=2)
+    draining = asyncio.create_task(deliver(fill(1, 2, 3), erp=held).drain(0.5))
+    await until_so(lambda: len(held.begun) == 2)
+    await asyncio.sleep(0.6)
+    draining.cancel()
+    await asyncio.wait({draining}, timeout=20)
+    assert draining.cancelled()

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import logging.config
 import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,14 @@ from plate_cameras.sinks import mqtt, webhook
 from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError, Receiver
 from plate_cameras.sinks.webhook import WebhookReceiver
-from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.receivers import make_delivery
 
 DELIVERY = make_delivery(1)
 CONNACK, STATUS = bytes([0x20, 2, 0, 0]), b"HTTP/1.1 204 No Content\r\n"
-Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Write = Callable[[bytes], Awaitable[None]]
+Answer = Callable[[Write], Coroutine[Any, Any, None]]
+EARLY_HINTS, SLOW = b"HTTP/1.1 103 Early Hints\r\n\r\n", STATUS + b"x-slow: "
+FILLER = b"x" * 65536
 LIMIT_S = 0.3
 
 
@@ -31,19 +35,18 @@ class Server:
         closed: Set when a client has closed a connection.
     """
 
-    def __init__(self, answer: Callable[["Server", asyncio.StreamWriter], Awaitable[None]]) -> None:
+    def __init__(self, answer: Answer) -> None:
         self.answer, self.sent, self.port, self.open = answer, 0, 0, 0
-        self.received = bytearray()
-        self.closed = asyncio.Event()
-
-    async def write(self, writer: asyncio.StreamWriter, content: bytes) -> None:
-        writer.write(content)
-        await writer.drain()
-        self.sent += len(content)
+        self.received, self.closed = bytearray(), asyncio.Event()
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def write(content: bytes) -> None:
+            writer.write(content)
+            await writer.drain()
+            self.sent += len(content)
+
         self.open += 1
-        answering = asyncio.create_task(self.answer(self, writer))  # type: ignore[arg-type]
+        answering = asyncio.create_task(self.answer(write))
         try:
             while content := await reader.read(65536):
                 self.received += content
@@ -70,43 +73,17 @@ class Server:
                 await asyncio.sleep(0.001)
 
 
-async def say_nothing(server: Server, writer: asyncio.StreamWriter) -> None:
-    await asyncio.Event().wait()
+def script(first: bytes, more: bytes = b"", pause_s: float = 0.0) -> Answer:
+    """Return an answer that begins with some bytes, and repeats others without end."""
 
+    async def answer(write: Write) -> None:
+        await write(first)
+        while more:
+            await write(more)
+            await asyncio.sleep(pause_s)
+        await asyncio.Event().wait()
 
-async def drip_a_header(server: Server, writer: asyncio.StreamWriter) -> None:
-    await server.write(writer, STATUS + b"x-slow: ")
-    while True:
-        await asyncio.sleep(0.01)
-        await server.write(writer, b"a")
-
-
-async def send_headers_without_end(server: Server, writer: asyncio.StreamWriter) -> None:
-    await server.write(writer, STATUS)
-    while True:
-        await server.write(writer, b"x-more: 1\r\n" * 1000)
-
-
-async def promise_an_answer_without_end(server: Server, writer: asyncio.StreamWriter) -> None:
-    while True:
-        await server.write(writer, b"HTTP/1.1 103 Early Hints\r\n\r\n")
-        await asyncio.sleep(0.01)
-
-
-async def send_a_body_without_end(server: Server, writer: asyncio.StreamWriter) -> None:
-    await server.write(writer, b"HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n")
-    while True:
-        await server.write(writer, b"x" * 65536)
-
-
-async def set_many_cookies(server: Server, writer: asyncio.StreamWriter) -> None:
-    cookies = b"".join(b"set-cookie: c%d=%s\r\n" % (at, b"v" * 4000) for at in range(50))
-    await server.write(writer, STATUS + cookies + b"connection: close\r\n\r\n")
-
-
-async def accept_and_say_no_more(server: Server, writer: asyncio.StreamWriter) -> None:
-    await server.write(writer, CONNACK)
-    await asyncio.Event().wait()
+    return answer
 
 
 def make_webhook(port: int, host: str = "127.0.0.1") -> WebhookReceiver:
@@ -129,7 +106,7 @@ def send(make: Callable[[int], Receiver], answer: Answer) -> int:
     """Send one event; return the number of bytes that the client accepted."""
 
     async def run() -> int:
-        server = Server(answer)  # type: ignore[arg-type]
+        server = Server(answer)
         async with server.running():
             receiver = make(server.port)
             try:
@@ -145,11 +122,13 @@ def send(make: Callable[[int], Receiver], answer: Answer) -> int:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        pytest.param(say_nothing, "no answer within", id="silence"),
-        pytest.param(drip_a_header, "no answer within", id="slow-header"),
-        pytest.param(promise_an_answer_without_end, "no answer within", id="early-hints"),
+        pytest.param(script(b""), "no answer within", id="silence"),
+        pytest.param(script(SLOW, b"a", 0.01), "no answer within", id="slow-header"),
+        pytest.param(script(b"", EARLY_HINTS, 0.01), "no answer within", id="early-hints"),
         pytest.param(
-            send_headers_without_end, "cannot post|no answer within", id="headers-without-end"
+            script(STATUS, b"x-more: 1\r\n" * 1000),
+            "cannot post|no answer within",
+            id="headers-without-end",
         ),
     ],
 )
@@ -159,11 +138,13 @@ def test_a_webhook_without_an_answer_is_a_failure_and_is_left(answer: Answer, me
 
 
 def test_the_body_of_an_answer_is_not_read() -> None:
-    assert send(make_webhook, send_a_body_without_end) < 20_000_000
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n"
+    assert send(make_webhook, script(head, FILLER)) < 20_000_000
 
 
 async def test_cookies_are_not_kept() -> None:
-    server = Server(set_many_cookies)  # type: ignore[arg-type]
+    cookies = b"".join(b"set-cookie: c%d=%s\r\n" % (at, b"v" * 4000) for at in range(50))
+    server = Server(script(STATUS + cookies + b"connection: close\r\n\r\n"))
     async with server.running():
         receiver = make_webhook(server.port, "localhost")
         await receiver.send(DELIVERY)
@@ -174,20 +155,14 @@ async def test_cookies_are_not_kept() -> None:
     assert b"cookie" not in received
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        pytest.param(say_nothing, id="before-the-connection"),
-        pytest.param(accept_and_say_no_more, id="before-the-receipt"),
-    ],
-)
-def test_a_broker_that_says_nothing_is_a_failure_and_is_left(answer: Answer) -> None:
+@pytest.mark.parametrize("greeting", [b"", CONNACK], ids=["at all", "after its greeting"])
+def test_a_broker_that_says_nothing_is_a_failure_and_is_left(greeting: bytes) -> None:
     with pytest.raises(DeliveryError, match="cannot publish: Operation timed out"):
-        send(make_mqtt, answer)
+        send(make_mqtt, script(greeting))
 
 
 async def test_a_broker_that_an_impatient_caller_leaves_is_disconnected() -> None:
-    server = Server(accept_and_say_no_more)  # type: ignore[arg-type]
+    server = Server(script(CONNACK))
     async with server.running():
         receiver = make_mqtt(server.port)
         sending = asyncio.create_task(receiver.send(DELIVERY))
@@ -218,34 +193,20 @@ def publish(size: int, qos: int) -> bytes:
 @pytest.mark.parametrize(
     "packet",
     [
-        pytest.param(publish(200_000_000, 0), id="a huge message"),
-        pytest.param(publish(10, 0) + b"\0\1a" + b"x" * 7, id="a small message"),
-        pytest.param(publish(10, 2) + b"\0\1a\0\1" + b"x" * 5, id="a message to keep"),
-        pytest.param(b"\x40" + publish(200_000_000, 0)[1:], id="a huge receipt"),
-        pytest.param(b"\x90" + publish(200_000_000, 0)[1:], id="a huge answer to nothing"),
+        pytest.param(publish(200_000_000, 0) + FILLER, id="a huge message"),
+        pytest.param(publish(10, 0) + b"\0\1a" + b"x" * 7 + FILLER, id="a small message"),
+        pytest.param(publish(10, 2) + b"\0\1a\0\1" + b"x" * 5 + FILLER, id="a message to keep"),
+        pytest.param(b"\x40" + publish(200_000_000, 0)[1:] + FILLER, id="a huge receipt"),
+        pytest.param(b"\x90" + publish(200_000_000, 0)[1:] + FILLER, id="a huge other answer"),
+        pytest.param(b"\x40\2\x7f\1" * 1000, id="receipts without end"),
     ],
 )
 @pytest.mark.parametrize("greeting", [b"", CONNACK], ids=["at once", "after its greeting"])
 def test_a_broker_that_sends_more_than_receipts_is_left(packet: bytes, greeting: bytes) -> None:
-    async def flood(server: Server, writer: asyncio.StreamWriter) -> None:
-        await server.write(writer, greeting)
-        while True:
-            await server.write(writer, packet + b"x" * 65536)
-
     tracemalloc.start()
     with pytest.raises(DeliveryError, match="cannot publish: ") as caught:
-        send(make_mqtt, flood)  # type: ignore[arg-type]
+        send(make_mqtt, script(greeting, packet))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20_000_000
     assert str(caught.value).isprintable()
-
-
-def test_a_broker_that_sends_receipts_without_end_is_left() -> None:
-    async def flood(server: Server, writer: asyncio.StreamWriter) -> None:
-        await server.write(writer, CONNACK)
-        while True:
-            await server.write(writer, b"\x40\2\x7f\1" * 1000)
-
-    with pytest.raises(DeliveryError, match="cannot publish: "):
-        send(make_mqtt, flood)  # type: ignore[arg-type]

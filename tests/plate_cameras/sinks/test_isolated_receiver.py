@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,29 +13,14 @@ from plate_cameras.configuration import Sink
 from plate_cameras.sinks import receiver as receiver_module
 from plate_cameras.sinks import webhook
 from plate_cameras.sinks.isolated_receiver import MAX_THREADS, IsolatedReceiver
-from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError, ReceiverGone
 from plate_cameras.sinks.registry import make_receiver
 from plate_cameras.sinks.sink_queue import SinkQueue
-from tests.plate_cameras.sinks.deliveries import make_delivery
 from tests.plate_cameras.sinks.memory_outbox import MemoryOutbox
-from tests.plate_cameras.sinks.receivers import ScriptedReceiver
+from tests.plate_cameras.sinks.receivers import ActingReceiver, ScriptedReceiver, make_delivery
 from tests.waiting import until
 
 DELIVERY = make_delivery(1)
-Act = Callable[[], Any]
-
-
-class ActingReceiver(ScriptedReceiver):
-    """A receiver that calls a function before it takes an event."""
-
-    def __init__(self, act: Act) -> None:
-        super().__init__()
-        self.act = act
-
-    async def send(self, delivery: Delivery) -> None:
-        await self.act()
-        await super().send(delivery)
 
 
 @pytest.fixture
@@ -56,17 +41,13 @@ def send(receiver: IsolatedReceiver) -> None:
     asyncio.run(asyncio.wait_for(run(), 20))
 
 
-def test_events_and_errors_go_through() -> None:
+def test_events_and_errors_go_through_and_the_thread_ends_with_the_receiver() -> None:
     receiver = ScriptedReceiver()
-    send(IsolatedReceiver("erp", receiver))
+    send(IsolatedReceiver("once", receiver))
     assert (receiver.received, receiver.is_closed) == ([DELIVERY.id], True)
+    until(lambda: "receiver once" not in {one.name for one in threading.enumerate()}, "an end")
     with pytest.raises(ReceiverGone, match="410"):
         send(IsolatedReceiver("erp", ScriptedReceiver(ReceiverGone("410"))))
-
-
-def test_the_thread_ends_with_the_receiver() -> None:
-    send(IsolatedReceiver("once", ScriptedReceiver()))
-    until(lambda: "receiver once" not in {one.name for one in threading.enumerate()}, "an end")
 
 
 def test_what_a_receiver_has_left_running_ends_with_it() -> None:
@@ -88,14 +69,10 @@ def test_what_a_receiver_has_left_running_ends_with_it() -> None:
 
 @pytest.mark.parametrize("error", [SystemExit(2), KeyboardInterrupt(), GeneratorExit()])
 def test_an_error_that_ends_processes_is_a_failed_attempt(error: BaseException) -> None:
-    async def fail() -> None:
-        raise error
-
-    receiver = ActingReceiver(fail)
+    receiver = ScriptedReceiver(error)
     isolated = IsolatedReceiver("erp", receiver)
     with pytest.raises(DeliveryError, match=type(error).__name__):
         send(isolated)
-    receiver.act = lambda: asyncio.sleep(0)
     send(isolated)
     assert receiver.received == [DELIVERY.id]
 
@@ -118,22 +95,20 @@ def test_a_task_of_a_receiver_that_wants_to_end_the_process_does_not() -> None:
 async def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
     release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receiver_module, "SEND_LIMIT_S", 0.2)
-    monkeypatch.setattr(receiver_module, "CLOSE_LIMIT_S", 0.2)
+    for limit in ("SEND_LIMIT_S", "CLOSE_LIMIT_S"):
+        monkeypatch.setattr(receiver_module, limit, 0.2)
 
     async def block() -> None:
         release.wait(60)
 
-    outbox = MemoryOutbox()
-    outbox.add([DELIVERY])
-    queue = SinkQueue("erp", IsolatedReceiver("erp", ActingReceiver(block)), outbox, lambda: 5.0)
+    receiver = IsolatedReceiver("erp", ActingReceiver(block))
+    queue = SinkQueue("erp", receiver, MemoryOutbox([DELIVERY]), lambda: 5.0)
     began_s = time.monotonic()
     delivering = asyncio.create_task(queue.deliver_due())
     await asyncio.sleep(0.01)
-    turned_s = time.monotonic() - began_s
+    assert time.monotonic() - began_s < 10
     await delivering
     await queue.close()
-    assert turned_s < 10
     assert not release.is_set()
     assert queue.status.last_error == "no answer within 0.2 s"
 

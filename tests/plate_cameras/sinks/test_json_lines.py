@@ -1,8 +1,11 @@
+"""A file with a line for each event."""
+
 import asyncio
 import json
 import os
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,54 +13,80 @@ from orchestrator.errors import SettingsError
 from plate_cameras.configuration import Sink
 from plate_cameras.sinks.json_lines import JsonLinesReceiver
 from plate_cameras.sinks.receiver import DeliveryError
-from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.receivers import make_delivery
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "passes.jsonl"
+
+
+def open_log(path: Path | str, **options: str) -> JsonLinesReceiver:
+    return JsonLinesReceiver(Sink("log", "jsonl", str(path), options=options))
 
 
 def append(path: Path, *numbers: int, **options: str) -> None:
-    receiver = JsonLinesReceiver(Sink("log", "jsonl", str(path), options=options))
+    receiver = open_log(path, **options)
     for number in numbers:
         asyncio.run(receiver.send(make_delivery(number)))
     asyncio.run(receiver.close())
 
 
-def read_ids(path: Path) -> list[str]:
-    return [json.loads(line)["id"] for line in path.read_text().splitlines()]
+def read(path: Path) -> list[int]:
+    """Return the numbers of the events in a file."""
+    ids = [json.loads(line)["id"] for line in path.read_text().splitlines()]
+    return [int(id_.split("-")[1]) for id_ in ids]
 
 
-def test_each_event_is_a_line(tmp_path: Path) -> None:
+def test_each_event_is_a_line_that_only_the_user_may_read(tmp_path: Path) -> None:
     path = tmp_path / "new" / "passes.jsonl"
     append(path, 1, 2)
     append(path, 3)
-    assert read_ids(path) == ["pass-1-closed", "pass-2-closed", "pass-3-closed"]
+    assert read(path) == [1, 2, 3]
+    append(path, 4, rotate_bytes="1")
+    assert [file.stat().st_mode & 0o777 for file in path.parent.iterdir()] == [0o600, 0o600]
 
 
-@pytest.mark.parametrize("torn", ['{"id": "pa', "x" * 10_000])
-def test_a_torn_line_is_removed(tmp_path: Path, torn: str) -> None:
-    path = tmp_path / "passes.jsonl"
-    append(path, 1)
+@pytest.mark.parametrize(
+    ("first", "torn"),
+    [
+        pytest.param([1], '{"id": "pa', id="short"),
+        pytest.param([1], "x" * 10_000, id="long"),
+        pytest.param([], "{", id="nothing else"),
+    ],
+)
+@pytest.mark.parametrize("rotate_bytes", ["", "1"], ids=["in-its-file", "in-an-older-file"])
+def test_a_torn_line_is_removed(path: Path, first: list[int], torn: str, rotate_bytes: str) -> None:
+    append(path, *first)
     with path.open("a") as file:
         file.write(torn)
-    append(path, 2)
-    assert read_ids(path) == ["pass-1-closed", "pass-2-closed"]
+    append(path, 2, **({"rotate_bytes": rotate_bytes} if rotate_bytes else {}))
+    older = path.with_name("passes.jsonl.1")
+    assert (read(older) if older.exists() else []) + read(path) == [*first, 2]
 
 
-def test_a_file_of_nothing_but_a_torn_line_becomes_empty(tmp_path: Path) -> None:
-    path = tmp_path / "passes.jsonl"
-    path.write_text("{")
+def test_a_file_is_renamed_when_a_line_does_not_fit(path: Path) -> None:
     append(path, 1)
-    assert read_ids(path) == ["pass-1-closed"]
+    size = path.stat().st_size
+    append(path, 2, rotate_bytes=str(2 * size))
+    assert [file.name for file in path.parent.iterdir()] == ["passes.jsonl"]
+    append(path, 3, rotate_bytes=str(3 * size - 1))
+    assert read(path.with_name("passes.jsonl.1")) == [1, 2]
 
 
-def test_a_large_file_is_renamed_and_the_oldest_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "passes.jsonl"
-    append(path, *range(5), rotate_bytes="1", kept_files="2")
-    assert sorted(file.name for file in tmp_path.iterdir()) == [
-        "passes.jsonl",
-        "passes.jsonl.1",
-        "passes.jsonl.2",
-    ]
-    assert read_ids(path) == ["pass-4-closed"]
-    assert read_ids(tmp_path / "passes.jsonl.2") == ["pass-2-closed"]
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        pytest.param({"rotate_bytes": "1", "kept_files": "2"}, [8, 7, 6], id="two"),
+        pytest.param({"rotate_bytes": "1"}, [8, 7, 6, 5, 4, 3], id="five by default"),
+        pytest.param({"kept_files": "1"}, [0], id="one file without a limit"),
+    ],
+)
+def test_the_oldest_files_are_left_out(
+    path: Path, options: dict[str, str], kept: list[int]
+) -> None:
+    append(path, *range(9), **options)
+    assert [read(file)[0] for file in sorted(path.parent.iterdir())] == kept
 
 
 def test_a_full_disk_is_a_failure() -> None:
@@ -78,78 +107,36 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_new_file_and_its_folders_are_synced(tmp_path: Path, synced: list[str]) -> None:
-    path = tmp_path / "logs" / "gate" / "passes.jsonl"
-    append(path, 1, 2)
+    append(tmp_path / "logs" / "gate" / "passes.jsonl", 1, 2)
     assert synced == [tmp_path.name, "logs", "passes.jsonl", "gate", "passes.jsonl"]
 
 
-def test_the_name_of_a_file_that_was_there_is_synced_once(
-    tmp_path: Path, synced: list[str]
-) -> None:
+def test_the_name_of_a_file_that_was_there_is_synced_once(path: Path, synced: list[str]) -> None:
     """The process that created the file may have been killed before its name was on the disk."""
-    path = tmp_path / "passes.jsonl"
     path.touch()
     append(path, 1, 2)
-    assert synced == ["passes.jsonl", tmp_path.name, "passes.jsonl"]
+    assert synced == ["passes.jsonl", path.parent.name, "passes.jsonl"]
 
 
-def test_names_that_were_changed_are_synced(tmp_path: Path, synced: list[str]) -> None:
-    path = tmp_path / "passes.jsonl"
+def test_names_that_were_changed_are_synced(path: Path, synced: list[str]) -> None:
     append(path, 1, 2, rotate_bytes="1")
-    assert synced == ["passes.jsonl", tmp_path.name] * 2
+    assert synced == ["passes.jsonl", path.parent.name] * 2
 
 
-def test_a_file_that_somebody_has_moved_is_made_again(tmp_path: Path, synced: list[str]) -> None:
-    path, moved = tmp_path / "passes.jsonl", tmp_path / "old"
-    receiver = JsonLinesReceiver(Sink("log", "jsonl", str(path)))
+def test_a_file_that_somebody_has_moved_is_made_again(path: Path, synced: list[str]) -> None:
+    receiver, moved = open_log(path), path.with_name("old")
     asyncio.run(receiver.send(make_delivery(1)))
     path.rename(moved)
     asyncio.run(receiver.send(make_delivery(2)))
-    assert (read_ids(path), read_ids(moved)) == (["pass-2-closed"], ["pass-1-closed"])
-    assert synced == ["passes.jsonl", tmp_path.name] * 2
-
-
-def test_only_the_user_may_read_new_files(tmp_path: Path) -> None:
-    path = tmp_path / "passes.jsonl"
-    append(path, 1, 2, rotate_bytes="1")
-    assert [file.stat().st_mode & 0o777 for file in tmp_path.iterdir()] == [0o600, 0o600]
-
-
-def test_a_torn_line_is_not_kept_in_an_older_file(tmp_path: Path) -> None:
-    path = tmp_path / "passes.jsonl"
-    append(path, 1)
-    with path.open("a") as file:
-        file.write("{")
-    append(path, 2, rotate_bytes="1")
-    assert read_ids(tmp_path / "passes.jsonl.1") == ["pass-1-closed"]
-
-
-def test_a_file_is_renamed_only_when_a_line_does_not_fit(tmp_path: Path) -> None:
-    path = tmp_path / "passes.jsonl"
-    append(path, 1)
-    size = path.stat().st_size
-    append(path, 2, rotate_bytes=str(2 * size))
-    assert [file.name for file in tmp_path.iterdir()] == ["passes.jsonl"]
-    append(path, 3, rotate_bytes=str(3 * size - 1))
-    assert read_ids(tmp_path / "passes.jsonl.1") == ["pass-1-closed", "pass-2-closed"]
-
-
-def test_five_older_files_are_kept_unless_told_otherwise(tmp_path: Path) -> None:
-    append(tmp_path / "passes.jsonl", *range(9), rotate_bytes="1")
-    assert len([*tmp_path.iterdir()]) == 6
-
-
-def test_a_file_without_a_limit_is_not_renamed(tmp_path: Path) -> None:
-    append(tmp_path / "passes.jsonl", *range(9), kept_files="1")
-    assert len([*tmp_path.iterdir()]) == 1
+    assert (read(path), read(moved)) == ([2], [1])
+    assert synced == ["passes.jsonl", path.parent.name] * 2
 
 
 async def test_a_disk_that_hangs_gets_no_second_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first line may still be written after its sender's timeout."""
-    path, hangs, answers = tmp_path / "passes.jsonl", threading.Event(), threading.Event()
-    receiver = JsonLinesReceiver(Sink("log", "jsonl", str(path)))
+    receiver, hangs, answers = open_log(path), threading.Event(), threading.Event()
 
     def hang(_: int) -> None:
         hangs.set()
@@ -163,33 +150,29 @@ async def test_a_disk_that_hangs_gets_no_second_line(
     answers.set()
     await first
     await receiver.send(make_delivery(2))
-    assert read_ids(path) == ["pass-1-closed", "pass-2-closed"]
+    assert read(path) == [1, 2]
 
 
 def test_a_failed_line_does_not_hold_the_next_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    path = tmp_path / "passes.jsonl"
-    receiver = JsonLinesReceiver(Sink("log", "jsonl", str(path)))
+    receiver = open_log(path)
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", fail)
+        patched.setattr(os, "fsync", Mock(side_effect=OSError(5, "Input/output error")))
         with pytest.raises(DeliveryError, match="cannot write: Input/output error"):
             asyncio.run(receiver.send(make_delivery(1)))
     asyncio.run(receiver.send(make_delivery(1)))
-    assert {*read_ids(path)} == {"pass-1-closed"}
+    assert {*read(path)} == {1}
 
 
 @pytest.mark.parametrize("text", ["-1", "many", "1e3", "9" * 30, ""])
 @pytest.mark.parametrize("option", ["rotate_bytes", "kept_files"])
 def test_an_option_that_is_no_number_is_told(option: str, text: str) -> None:
     with pytest.raises(SettingsError, match=f"sink log: {option}: wanted a whole number"):
-        JsonLinesReceiver(Sink("log", "jsonl", "passes.jsonl", options={option: text}))
+        open_log("passes.jsonl", **{option: text})
 
 
 def test_one_older_file_is_the_least() -> None:
+    open_log("passes.jsonl", kept_files="1")
     with pytest.raises(SettingsError, match="kept_files: wanted a whole number of at least 1"):
-        JsonLinesReceiver(Sink("log", "jsonl", "passes.jsonl", options={"kept_files": "0"}))
-    JsonLinesReceiver(Sink("log", "jsonl", "passes.jsonl", options={"kept_files": "1"}))
+        open_log("passes.jsonl", kept_files="0")

@@ -1,3 +1,5 @@
+"""Types of receivers: those of the package, and those of other distributions."""
+
 import asyncio
 from collections.abc import Mapping
 from importlib import metadata
@@ -12,7 +14,7 @@ from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError
 from plate_cameras.sinks.registry import make_receiver, make_receivers
 from plate_cameras.sinks.webhook import WebhookReceiver
-from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.receivers import make_delivery
 
 RECEIVED: list[str] = []
 
@@ -76,43 +78,36 @@ def test_a_type_may_come_from_another_distribution() -> None:
     assert RECEIVED == ["pass-1-closed", "closed"]
 
 
-def test_an_exception_of_it_means_that_the_event_was_not_delivered() -> None:
-    receiver = make_receiver(Sink("paper", "printer", "broken"), (), {})
-    with pytest.raises(DeliveryError, match="ValueError: no paper"):
+@pytest.mark.parametrize(
+    ("url", "message", "kind"),
+    [
+        pytest.param("broken", "ValueError: no paper", "ValueError", id="another exception"),
+        pytest.param("busy", "A123BC77 is printed", "DeliveryError", id="a line, and no label"),
+    ],
+)
+def test_an_exception_of_it_means_that_the_event_was_not_delivered(
+    url: str, message: str, kind: str
+) -> None:
+    receiver = make_receiver(Sink("paper", "printer", url), (), {})
+    with pytest.raises(DeliveryError, match=message) as caught:
         asyncio.run(receiver.send(make_delivery(1)))
-
-
-def test_a_reason_of_it_becomes_a_line_and_no_label() -> None:
-    receiver = make_receiver(Sink("paper", "printer", "busy"), (), {})
-    with pytest.raises(DeliveryError, match="A123BC77 is printed") as caught:
-        asyncio.run(receiver.send(make_delivery(1)))
-    assert (caught.value.kind, caught.value.retry_after_s) == ("DeliveryError", 0)
-
-
-def test_a_type_that_fails_with_its_settings_is_told() -> None:
-    with pytest.raises(SettingsError, match="sink paper: type printer: KeyError: 'lp99'"):
-        make_receiver(Sink("paper", "printer", "lp99"), (), {})
+    assert (caught.value.kind, caught.value.retry_after_s) == (kind, 0)
 
 
 @pytest.mark.parametrize(
-    ("kind", "url"),
+    ("kind", "url", "message"),
     [
-        pytest.param("webhook", "http://[::1/", id="webhook-address"),
-        pytest.param("webhook", "http://erp.example:99999/", id="webhook-port"),
-        pytest.param("mqtt", "mqtt://[::1", id="mqtt-address"),
-        pytest.param("mqtt", "mqtt://broker:port", id="mqtt-port"),
+        ("webhook", "http://[::1/", "sink paper: "),
+        ("webhook", "http://erp.example:99999/", "sink paper: "),
+        ("mqtt", "mqtt://[::1", "sink paper: "),
+        ("mqtt", "mqtt://broker:port", "sink paper: "),
+        ("mqtt", "tcp://broker", "wanted an mqtt:// or mqtts://"),
+        ("printer", "lp99", "sink paper: type printer: KeyError: 'lp99'"),
+        ("fax", "", "wanted type webhook, mqtt, jsonl, notify, lost, pri"),
+        ("lost", "", "lost cannot be loaded: No module named"),
     ],
 )
-def test_an_address_that_cannot_be_read_is_told(kind: str, url: str) -> None:
-    with pytest.raises(SettingsError, match="sink paper: "):
+def test_what_makes_no_receiver_is_told(kind: str, url: str, message: str) -> None:
+    with pytest.raises(PlateError, match=message) as caught:
         make_receiver(Sink("paper", kind, url), (), {})
-
-
-def test_an_unknown_type_is_told_with_those_there_are() -> None:
-    with pytest.raises(SettingsError, match="wanted type webhook, mqtt, jsonl, notify, lost, pri"):
-        make_receiver(Sink("paper", "fax", ""), (), {})
-
-
-def test_a_type_that_cannot_be_loaded_is_told() -> None:
-    with pytest.raises(PlateError, match="lost cannot be loaded: No module named"):
-        make_receiver(Sink("paper", "lost", ""), (), {})
+    assert isinstance(caught.value, SettingsError) or kind == "lost"

@@ -3,9 +3,11 @@
 import asyncio
 import errno
 import os
+import re
 import signal
 import socket
 import subprocess
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,14 +43,30 @@ class TalkativeChild:
         return 0
 
 
+Children = Callable[[Callable[[int], TalkativeChild]], list[int]]
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> Children:
+    """Let a function give each child by its number, and return the numbers of those started."""
+
+    def use(make: Callable[[int], TalkativeChild]) -> list[int]:
+        async def start(_: object) -> TalkativeChild:
+            started.append(len(started))
+            return make(started[-1])
+
+        started: list[int] = []
+        monkeypatch.setattr(Child, "start", start)
+        return started
+
+    return use
+
+
 @pytest.mark.parametrize("turns", range(10, 20))
 async def test_a_process_ends_when_its_last_camera_is_closed_while_a_message_arrives(
-    monkeypatch: pytest.MonkeyPatch, turns: int
+    children: Children, turns: int
 ) -> None:
-    async def start(command: object) -> TalkativeChild:
-        return TalkativeChild()
-
-    monkeypatch.setattr(Child, "start", start)
+    children(lambda _: TalkativeChild())
     async with Decoders() as decoders:
         stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
         for _ in range(turns):
@@ -57,51 +75,42 @@ async def test_a_process_ends_when_its_last_camera_is_closed_while_a_message_arr
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("where", "error"),
     [
-        OSError(errno.EMFILE, "Too many open files"),
-        subprocess.SubprocessError("Exception occurred in preexec_fn."),
-        PermissionError(errno.EACCES, "Permission denied"),
-        RuntimeError("can't start new thread"),
+        ((subprocess, "Popen"), OSError(errno.EMFILE, "Too many open files")),
+        ((subprocess, "Popen"), subprocess.SubprocessError("Exception occurred in preexec_fn.")),
+        ((subprocess, "Popen"), RuntimeError("can't start new thread")),
+        ((socket, "socketpair"), OSError(errno.EMFILE, "Too many open files")),
     ],
-    ids=repr,
 )
-def test_a_process_that_cannot_be_started_is_an_error_of_ours(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
+async def test_a_process_that_cannot_be_started_is_an_error_of_ours(
+    monkeypatch: pytest.MonkeyPatch, where: tuple[object, str], error: Exception
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(subprocess, "Popen", refuse)
-    with pytest.raises(ServerError, match=r"decoder: .* cannot be run"):
-        asyncio.run(Child.start())
-
-
-async def test_a_process_without_a_socket_is_an_error_of_ours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse() -> None:
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    monkeypatch.setattr(socket, "socketpair", refuse)  # the loop has its own by now
-    with pytest.raises(ServerError, match="Too many open files"):
+    monkeypatch.setattr(*where, refuse)  # the loop has its own sockets by now
+    with pytest.raises(ServerError, match=rf"decoder: .*{re.escape(str(error.args[-1]))}"):
         await Child.start()
 
 
+class FailingChild(TalkativeChild):
+    """A child whose next message is an error."""
+
+    def __init__(self, error: Exception, status: int = 0) -> None:
+        super().__init__()
+        self.error, self.process.returncode = error, status
+
+    async def read(self) -> SimpleNamespace:
+        raise self.error
+
+
 async def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
-    monkeypatch: pytest.MonkeyPatch,
+    children: Children,
 ) -> None:
-    tasks, started = BackgroundTasks(sleep=no_sleep), list[int]()
-
-    class BrokenChild(TalkativeChild):
-        async def read(self) -> SimpleNamespace:
-            raise ValueError("a message that cannot be read")
-
-    async def start(command: object) -> TalkativeChild:
-        started.append(1)
-        return BrokenChild() if len(started) == 1 else TalkativeChild()
-
-    monkeypatch.setattr(Child, "start", start)
+    broken = FailingChild(ValueError("a message that cannot be read"))
+    started = children(lambda number: TalkativeChild() if number else broken)
+    tasks = BackgroundTasks(sleep=no_sleep)
     async with Decoders(tasks=tasks) as decoders:
         stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
         while len(started) < 2:
@@ -113,25 +122,11 @@ async def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
 
 
 async def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(
-    monkeypatch: pytest.MonkeyPatch,
+    children: Children,
 ) -> None:
-    started = list[int]()
-
-    class EndedChild(TalkativeChild):
-        def __init__(self) -> None:
-            super().__init__()
-            self.process.returncode = os.EX_TEMPFAIL
-
-        async def read(self) -> SimpleNamespace:
-            raise EOFError
-
-    async def start(command: object) -> TalkativeChild:
-        started.append(1)
-        return EndedChild() if len(started) < 6 else TalkativeChild()
-
-    monkeypatch.setattr(Child, "start", start)
-    limits = Limits(first_pause_s=0.001, longest_pause_s=0.001)
-    async with Decoders(limits=limits) as decoders:
+    ended = FailingChild(EOFError(), os.EX_TEMPFAIL)
+    started = children(lambda number: ended if number < 5 else TalkativeChild())
+    async with Decoders(limits=Limits(first_pause_s=0.001, longest_pause_s=0.001)) as decoders:
         streams = [decoders.open(Camera(name, "rtsp://10.0.0.5/1")) for name in ("in", "out")]
         while len(started) < 6:
             await asyncio.sleep(0.001)

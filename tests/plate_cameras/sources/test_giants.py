@@ -23,7 +23,7 @@ from plate_cameras.sources.children import COMMAND
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.status import Limits
-from tests.plate_cameras.clips import street
+from tests.plate_cameras.clips import claim_size, street
 from tests.plate_cameras.servers import HttpCamera
 from tests.plate_cameras.streams import take, wait
 
@@ -54,13 +54,11 @@ STREET = street(10)
 SMALL_MB = 200
 
 
-def jpeg(side: int = 320, seed: int = 1) -> bytes:
+def jpeg(side: int = 0, seed: int = 1) -> bytes:
     """Return a JPEG of 320x180; its header gives another side if one is given."""
     picture = np.random.default_rng(seed).integers(0, 255, (180, 320, 3), np.uint8)
     content = cv2.imencode(".jpg", picture)[1].tobytes()
-    start = content.index(b"\xff\xc0") + 5
-    size = side.to_bytes(2, "big") * 2 if side != 320 else content[start : start + 4]
-    return content[:start] + size + content[start + 4 :]
+    return claim_size(content, side, side) if side else content
 
 
 def write_golomb(*values: int) -> str:

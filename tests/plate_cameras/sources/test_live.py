@@ -258,27 +258,22 @@ def luma(level: int) -> np.ndarray:
     return np.full((135, 240), level, np.uint8)
 
 
-def test_a_picture_that_stays_the_same_is_frozen_after_a_while() -> None:
+@pytest.mark.parametrize(
+    ("times_s", "is_frozen"),
+    [
+        pytest.param([0, 3, 6, 9], False, id="not yet"),
+        pytest.param([0, 3, 6, 9, 12], True, id="after ten seconds"),
+        pytest.param([0, 12], False, id="two key frames far apart"),
+    ],
+)
+def test_a_picture_that_stays_the_same_is_frozen_until_any_change(
+    times_s: list[float], is_frozen: bool
+) -> None:
     freeze = FreezeDetector(10)
-    assert not freeze.update(luma(1), 0.0)
-    assert [freeze.update(luma(1), time_s) for time_s in (3, 6, 9)] == [True] * 3
-    assert not freeze.is_frozen(9)
-    freeze.update(luma(1), 12)
-    assert freeze.is_frozen(12)
-
-
-def test_two_key_frames_far_apart_are_not_enough() -> None:
-    freeze = FreezeDetector(10)
-    freeze.update(luma(1), 0.0)
-    freeze.update(luma(1), 12.0)
-    assert not freeze.is_frozen(12)
-
-
-def test_any_change_ends_the_freeze() -> None:
-    freeze = FreezeDetector(1)
-    for time_s in range(6):
-        freeze.update(luma(1), time_s)
+    same = [freeze.update(luma(1), time_s) for time_s in times_s]
+    assert same == [False, *[True] * (len(times_s) - 1)]
+    assert freeze.is_frozen(times_s[-1]) == is_frozen
     changed = luma(1)
     changed[0, 0] = 2
-    assert not freeze.update(changed, 7.0)
-    assert not freeze.is_frozen(7.0)
+    assert not freeze.update(changed, times_s[-1] + 1)
+    assert not freeze.is_frozen(times_s[-1] + 1)

@@ -1,17 +1,26 @@
-"""The slot of a camera: the newest look waits; older looks are dropped and counted."""
+"""Looks at cameras: the slot in which the newest one waits, and their pictures."""
 
+import io
 import threading
 
 import av
+import cv2
+import numpy as np
 import pytest
 
-from plate_cameras.sources.looks import Look, LookSlot
+from plate_cameras.sources.looks import Look, LookSlot, LumaConverter, encode_jpeg
+from tests.plate_cameras.clips import encode, street
 
 FRAME = av.VideoFrame(16, 16, "yuv420p")
 
 
 def look(number: int) -> Look:
     return Look(FRAME, number, float(number), "wall")
+
+
+def take_number(slot: LookSlot) -> int | None:
+    taken = slot.take()
+    return taken.number if taken else None
 
 
 @pytest.fixture
@@ -24,18 +33,13 @@ def slot(announced: list[bool]) -> LookSlot:
     return LookSlot(lambda: announced.append(True))
 
 
-def test_an_empty_slot_gives_nothing(slot: LookSlot) -> None:
-    assert slot.take() is None
-
-
 def test_the_newest_look_is_taken_and_the_older_due_ones_count_as_dropped(
     slot: LookSlot, announced: list[bool]
 ) -> None:
+    assert slot.take() is None
     for number in range(3):
         slot.offer(look(number), due=True)
-    taken = slot.take()
-    assert taken is not None
-    assert (taken.number, slot.dropped, len(announced)) == (2, 2, 1)
+    assert (take_number(slot), slot.dropped, len(announced)) == (2, 2, 1)
 
 
 def test_a_look_that_is_not_due_only_makes_a_waiting_one_newer(slot: LookSlot) -> None:
@@ -43,9 +47,7 @@ def test_a_look_that_is_not_due_only_makes_a_waiting_one_newer(slot: LookSlot) -
     assert slot.take() is None
     slot.offer(look(2), due=True)
     slot.offer(look(3), due=False)
-    taken = slot.take()
-    assert taken is not None
-    assert (taken.number, slot.dropped) == (3, 0)
+    assert (take_number(slot), slot.dropped) == (3, 0)
 
 
 def test_a_file_waits_until_its_look_is_taken(slot: LookSlot) -> None:
@@ -54,12 +56,9 @@ def test_a_file_waits_until_its_look_is_taken(slot: LookSlot) -> None:
     putter = threading.Thread(target=slot.put, args=(look(2), beaten.set))
     putter.start()
     assert beaten.wait(10)  # it waits, with a heartbeat
-    first = slot.take()
+    first = take_number(slot)
     putter.join(10)
-    second = slot.take()
-    assert first is not None
-    assert second is not None
-    assert (first.number, second.number, slot.dropped) == (1, 2, 0)
+    assert (first, take_number(slot), slot.dropped) == (1, 2, 0)
 
 
 def test_a_closed_slot_lets_nobody_wait(slot: LookSlot) -> None:
@@ -84,3 +83,36 @@ def test_a_file_ends_only_when_its_last_look_is_delivered(slot: LookSlot, looks:
     slot.confirm()
     drainer.join(10)
     assert not drainer.is_alive()
+
+
+def frame_of(bgr: np.ndarray, form: str = "yuv420p") -> av.VideoFrame:
+    return av.VideoFrame.from_ndarray(bgr, format="bgr24").reformat(format=form)
+
+
+@pytest.mark.parametrize("form", ["yuv420p", "yuvj420p", "yuyv422", "nv12", "yuv420p10le"])
+def test_a_frame_of_any_pixel_format_becomes_a_jpeg(form: str) -> None:
+    (drawn,) = street(1)
+    jpeg, size_wh = encode_jpeg(frame_of(drawn, form))
+    seen = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert size_wh == (320, 180)
+    assert cv2.PSNR(seen, drawn) > 30
+
+
+@pytest.mark.parametrize("size_wh", [(1920, 1080), (320, 180), (100, 300)])
+def test_the_grey_picture_has_one_size(size_wh: tuple[int, int]) -> None:
+    converter = LumaConverter()
+    converter.convert(frame_of(street(1)[0]))  # of another size
+    luma = converter.convert(frame_of(np.full((*size_wh[::-1], 3), 128, np.uint8)))
+    assert luma.shape == (135, 240)
+    assert np.ptp(luma) <= 1
+
+
+@pytest.mark.parametrize("turned", [90, -90, 180])
+def test_a_clip_that_was_taken_sideways_becomes_upright(turned: int) -> None:
+    (drawn,) = street(1)
+    with av.open(io.BytesIO(encode([drawn] * 3, rotation=turned))) as container:
+        frame = next(container.decode(video=0))
+    jpeg, size_wh = encode_jpeg(frame)
+    seen = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert size_wh == seen.shape[1::-1]
+    assert cv2.PSNR(seen, np.ascontiguousarray(np.rot90(drawn, turned // 90))) > 25

@@ -121,32 +121,24 @@ def test_nothing_is_decoded_before_the_first_key_frame(tmp_path: Path) -> None:
     assert playing.decoder.damaged == 0
 
 
-class Packet:
-    """A packet that counts the reads of its size."""
+def test_kept_packets_are_added_up_once_each_and_come_back_to_zero() -> None:
+    class Packet:
+        """A packet that counts the reads of its size."""
 
-    def __init__(self, size: int) -> None:
-        self._size, self.reads = size, 0
+        def __init__(self, size: int) -> None:
+            self._size, self.reads = size, 0
 
-    @property
-    def size(self) -> int:
-        self.reads += 1
-        return self._size
+        @property
+        def size(self) -> int:
+            self.reads += 1
+            return self._size
 
-
-def test_kept_packets_are_added_up_once_each() -> None:
-    kept, packets = KeptPackets(), [Packet(1000) for _ in range(MAX_KEPT)]
-    for packet in packets:
-        assert not kept.is_full
-        kept.append(packet)
-    assert kept.is_full
-    assert {packet.reads for packet in packets} == {1}
-
-
-def test_kept_bytes_come_back_to_zero() -> None:
-    kept = KeptPackets()
-    for size in (MAX_KEPT_BYTES, 1):
-        assert not kept.is_full
-        kept.append(Packet(size))
-    assert kept.is_full
-    assert len(kept.take_all()) == 2
-    assert (len(kept), kept.bytes, kept.is_full, kept.take_all()) == (0, 0, False, [])
+    for sizes in ([1000] * MAX_KEPT, [MAX_KEPT_BYTES, 1]):
+        kept, packets = KeptPackets(), [Packet(size) for size in sizes]
+        for packet in packets:
+            assert not kept.is_full
+            kept.append(packet)
+        assert kept.is_full
+        assert {packet.reads for packet in packets} == {1}
+        assert len(kept.take_all()) == len(sizes)
+        assert (len(kept), kept.bytes, kept.is_full, kept.take_all()) == (0, 0, False, [])

@@ -1,8 +1,10 @@
 """A store in each database. PostgreSQL runs once for each process of the tests."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -74,13 +76,25 @@ def database(url: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def store(url: str, tmp_path: Path) -> Iterator[PassStore]:
+def opening(tmp_path: Path) -> Iterator[Callable[..., PassStore]]:
+    """Return a function that opens stores, which are closed after the test."""
+    with ExitStack() as opened:
+
+        def open_another(url: str = "", folder: Path = tmp_path, **options: Any) -> PassStore:
+            """Open a store; `options` are those of `open_store`, or further settings."""
+            known = {"clock", "kept"} & options.keys()
+            given = {name: options.pop(name) for name in known}
+            # The pictures of the tests are no JPEG files, so they cannot be blurred.
+            settings = Store(url=url, **{"blur": "none", **options})
+            return opened.enter_context(closing(open_store(settings, folder, **given)))
+
+        yield open_another
+
+
+@pytest.fixture
+def store(url: str, opening: Callable[..., PassStore]) -> PassStore:
     """Return a store whose clock stands at NOW_S."""
-    # The pictures of the tests are no JPEG files, so they cannot be blurred.
-    settings = Store(url=url, keep_frames=True, blur="none")
-    opened = open_store(settings, tmp_path, clock=lambda: NOW_S)
-    yield opened
-    opened.close()
+    return opening(url, keep_frames=True, clock=lambda: NOW_S)
 
 
 def _make_tables(url: str) -> None:

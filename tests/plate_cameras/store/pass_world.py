@@ -20,7 +20,14 @@ from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import PictureFolder
 from plate_cameras.store.writing.spool import Spool
 from plate_cameras.store.writing.unclosed_passes import SETTLED_S
-from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event, make_plate
+from tests.plate_cameras.store.stored_events import (
+    NOW_S,
+    WEBHOOK,
+    Kind,
+    make_event,
+    make_plate,
+    read_rows,
+)
 
 CAMERA, SINK = "gate", WEBHOOK.name
 UNSEEN_S = 20.0
@@ -33,78 +40,60 @@ class Crash(BaseException):
     """Raised where the process of a watcher ends."""
 
 
-@dataclass
-class Faults:
-    """Faults of the database for one watcher.
-
-    Attributes:
-        is_away: True if it cannot be reached.
-        crash_in: Transactions until the process ends; None for never.
-        commits_first: True if that transaction is committed before.
-    """
-
-    is_away: bool = False
-    crash_in: int | None = None
-    commits_first: bool = False
-
-    def step(self) -> bool:
-        """Return whether the process ends at this transaction."""
-        if self.is_away:
-            raise StoreUnavailable("the database is away")
-        if self.crash_in is not None:
-            self.crash_in -= 1
-        return self.crash_in is not None and self.crash_in < 0
-
-
 class FaultyDatabase(Database):
-    """A database whose transactions fail as a test wants.
-
-    Attributes:
-        faults: The faults from now on.
-    """
+    """A database whose transactions fail as a test wants."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self.faults = Faults()
+        self.set_faults()
+
+    def set_faults(
+        self, *, is_away: bool = False, crash_in: int | None = None, commits_first: bool = False
+    ) -> None:
+        """Set the faults from now on.
+
+        Args:
+            is_away: True if it cannot be reached.
+            crash_in: Transactions until the process ends; None for never.
+            commits_first: True if that transaction is committed before.
+        """
+        self.is_away, self.crash_in, self.commits_first = is_away, crash_in, commits_first
 
     def check(self) -> None:
-        if self.faults.is_away:
-            raise StoreUnavailable("the database is away")
+        self._reach()
         super().check()
 
     def reading(self, limit_s: float | None = None) -> AbstractContextManager[sa.Connection]:
-        if self.faults.is_away:
-            raise StoreUnavailable("the database is away")
+        self._reach()
         return super().reading(limit_s)
 
     @contextmanager
     def writing(
         self, limit_s: float | None = None, *, idle_s: float = MAX_IDLE_S
     ) -> Iterator[sa.Connection]:
-        is_last = self.faults.step()
+        self._reach()
+        is_last = self.crash_in == 0
+        self.crash_in = self.crash_in and self.crash_in - 1
         with super().writing(limit_s, idle_s=idle_s) as connection:
             yield connection
-            if is_last and not self.faults.commits_first:
+            if is_last and not self.commits_first:
                 raise Crash
         if is_last:
             raise Crash
 
+    def _reach(self) -> None:
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
+
 
 @dataclass
 class Vehicle:
-    """A vehicle before the camera.
-
-    Attributes:
-        number: Its number.
-        texts: The texts that frames show one after the other.
-        is_excused: True if two passes are permitted, because no watcher could recognise the
-            vehicle.
-        unseen_s: Time since a watcher last followed the vehicle, seconds.
-    """
+    """A vehicle before the camera; frames show its texts one after the other."""
 
     number: int
     texts: list[str]
     is_excused: bool = False
+    """True if two passes are permitted, because no watcher could recognise the vehicle."""
     unseen_s: float = 0.0
     was_closed: bool = False
     """True if a watcher has lost the vehicle and closed its pass."""
@@ -112,12 +101,7 @@ class Vehicle:
 
 @dataclass
 class OpenPass:
-    """An open pass in a watcher's memory.
-
-    Attributes:
-        event: Its last event.
-        is_certain: True if the lease was valid until its last frame.
-    """
+    """An open pass in a watcher's memory; certain if the lease was valid until its last frame."""
 
     event: PassEvent
     is_certain: bool = True
@@ -125,20 +109,13 @@ class OpenPass:
 
 @dataclass
 class Watcher:
-    """One process.
-
-    Attributes:
-        name: Its name.
-        store: Its store.
-        faults: The faults of its database.
-        epoch: The epoch of the lease that it believes to hold; 0 for none.
-        open: Its open passes by the numbers of vehicles.
-    """
+    """One process, with its open passes by the numbers of vehicles."""
 
     name: str
     store: PassStore
-    faults: Faults
+    database: FaultyDatabase
     epoch: int = 0
+    """The epoch of the lease that it believes to hold; 0 for none."""
     open: dict[int, OpenPass] = field(default_factory=dict)
 
 
@@ -150,13 +127,7 @@ class PreparedWriter(BufferedWriter):
 
 
 class Site:
-    """A database file, and the connections of each machine. Successive simulations use it.
-
-    Args:
-        template: A database with all tables.
-        folder: An empty folder.
-        machines: Names of the machines.
-    """
+    """A copy of a database file, and the connections of each machine, for one simulation a time."""
 
     def __init__(self, template: Path, folder: Path, machines: Iterable[str]) -> None:
         self.template, self.folder = template, folder
@@ -174,11 +145,7 @@ class Site:
 
 
 class World:
-    """The simulation, with clocks that the test moves.
-
-    Args:
-        site: The site with the database.
-    """
+    """The simulation, with clocks that the test moves."""
 
     def __init__(self, site: Site) -> None:
         site.clear()
@@ -204,7 +171,7 @@ class World:
         """Start a watcher on a machine, which keeps its spool."""
         self.runs += 1
         database = self.site.of_machines[machine]
-        database.faults = faults = Faults()
+        database.set_faults()
         writer = PreparedWriter(
             database,
             PictureFolder(self.folder / "pictures"),
@@ -216,7 +183,7 @@ class World:
         parts = StoreParts(
             database, writer.pictures, writer, KeptFrames(blur="none"), lambda: self.unix_s
         )
-        watcher = Watcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), faults)
+        watcher = Watcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), database)
         watcher.store.unclosed = type(watcher.store.unclosed)(
             database, writer.pictures, clock=lambda: self.steady_s
         )
@@ -252,7 +219,7 @@ class World:
         """Give the camera to a watcher, which sees the present vehicles at once."""
 
         def act(watcher: Watcher) -> None:
-            if watcher.faults.is_away:
+            if watcher.database.is_away:
                 return
             self.epoch += 1
             with self.database.writing() as connection:
@@ -311,7 +278,6 @@ class World:
         event = make_event(
             pass_id, vehicle.texts[-1], "agreed", first_seen_s=self.camera_s, clock="stream"
         )
-        event = replace(event, passed=replace(event.passed, camera=CAMERA))
         watcher.open[vehicle.number] = OpenPass(event, is_certain)
         self._write(watcher, vehicle.number, "agreed")
 
@@ -327,7 +293,7 @@ class World:
     def change_text(self, vehicle: Vehicle) -> None:
         """Let the owner read the plate better, and report it."""
         watcher = self.watchers.get(self.owner)
-        if watcher is None or watcher.faults.is_away or len(watcher.store.writer.spool):
+        if watcher is None or watcher.database.is_away or len(watcher.store.writer.spool):
             return
 
         def act(watcher: Watcher) -> None:
@@ -419,7 +385,7 @@ class World:
         for machine, watcher in [*self.watchers.items()]:
             if watcher is None:
                 watcher = self.start(machine)
-            watcher.faults.is_away, watcher.faults.crash_in = False, None
+            watcher.database.set_faults()
         self.pass_time(10)
         for machine in self.watchers:
             self.replay(machine)
@@ -440,9 +406,8 @@ class World:
     def stored(self) -> dict[str, set[tuple[str, str]]]:
         """Return ids and progress of the stored passes, by vehicle."""
         found: dict[str, set[tuple[str, str]]] = {}
-        with self.database.reading() as connection:
-            for row in connection.execute(sa.select(passes.c.id, passes.c.progress)):
-                found.setdefault(row.id.partition("-")[0], set()).add((row.id, row.progress))
+        for id_, progress in read_rows(self.database, passes.c.id, passes.c.progress):
+            found.setdefault(id_.partition("-")[0], set()).add((id_, progress))
         return found
 
     def told(self, vehicle: str) -> dict[str, list[str]]:

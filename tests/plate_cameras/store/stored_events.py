@@ -3,11 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import sqlalchemy as sa
+
 from orchestrator.plates import Plate, PlateRegion
 from plate_cameras.configuration import Sink
 from plate_cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.store_clock import StoreClock
 
 NOW_S = 1_750_000_000.0
 DAY_S = 86400.0
@@ -24,6 +28,23 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now_s
+
+
+@dataclass
+class MachineClocks:
+    """The clocks of a machine, which a test moves."""
+
+    wall_s: float = NOW_S
+    steady_s: float = 1000.0
+    boot: str = "boot"
+
+    def run(self, seconds: float) -> None:
+        self.wall_s += seconds
+        self.steady_s += seconds
+
+    def make_store_clock(self, database: Database) -> StoreClock:
+        wall, steady = (lambda: self.wall_s), (lambda: self.steady_s)
+        return StoreClock(database, wall=wall, steady=steady, boot=self.boot)
 
 
 def make_plate(text: str) -> Plate:
@@ -71,6 +92,22 @@ def make_event(
         best=best,
     )
     return PassEvent(kind, replace(passed, **changes))
+
+
+def pictured(event: PassEvent, crop: bytes, frame: bytes = b"frame") -> PassEvent:
+    """Return an event with these pictures."""
+    best = replace(event.passed.best, crop_jpeg=crop, frame_jpeg=frame)
+    return replace(event, passed=replace(event.passed, best=best))
+
+
+def read_rows(database: Database, *columns: sa.ColumnElement[Any]) -> list[tuple[Any, ...]]:
+    """Return these columns of all rows, in the order of the first one."""
+    with database.reading() as connection:
+        return [tuple(row) for row in connection.execute(sa.select(*columns).order_by(columns[0]))]
+
+
+def read_column(database: Database, column: sa.ColumnElement[Any]) -> list[Any]:
+    return [value for (value,) in read_rows(database, column)]
 
 
 def find_ids(store: PassStore, query: PassQuery) -> list[str]:

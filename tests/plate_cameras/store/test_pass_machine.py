@@ -80,12 +80,13 @@ class PassMachine(RuleBasedStateMachine):
     @rule(machine=machines, crash_in=st.integers(0, 4), commits_first=st.booleans())
     def crash_soon(self, machine: str, crash_in: int, commits_first: bool) -> None:
         if watcher := self.world.watchers[machine]:
-            watcher.faults.crash_in, watcher.faults.commits_first = crash_in, commits_first
+            watcher.database.crash_in = crash_in
+            watcher.database.commits_first = commits_first
 
     @rule(machine=machines, is_away=st.booleans())
     def lose_the_database(self, machine: str, is_away: bool) -> None:
         if watcher := self.world.watchers[machine]:
-            watcher.faults.is_away = is_away
+            watcher.database.is_away = is_away
 
     @rule(seconds=st.sampled_from([1.0, 5.0, 31.0, 65.0]))
     def pass_time(self, seconds: float) -> None:

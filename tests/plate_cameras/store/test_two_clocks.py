@@ -1,69 +1,52 @@
-"""Rows are deleted only when they are old by both clocks, the wall clock and the store's."""
+"""Deletions, deliveries, logins and sessions while the wall clock is set."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
 
-from plate_cameras.configuration import Store
-from plate_cameras.store.factory import open_store
+from plate_cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
+from plate_cameras.sinks.sink_queue import LEASE_S, SinkQueue
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.login_attempts import AttemptLimit
 from plate_cameras.store.people.people import Person
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.schema import (
-    camera_states,
-    camera_stills,
-    deliveries,
-    gate_openings,
-    pass_changes,
-    passes,
-    searches,
-)
-from plate_cameras.store.tables.store_clock import StoreClock
+from plate_cameras.store.tables.schema import METADATA
 from plate_cameras.store.writing.live_tables import CameraState, Still
-from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, REQUESTER, WEBHOOK, make_event
+from tests.plate_cameras.sinks.receivers import AWAY, ScriptedReceiver
+from tests.plate_cameras.store.stored_events import (
+    DAY_S,
+    NOW_S,
+    REQUESTER,
+    WEBHOOK,
+    MachineClocks,
+    make_event,
+    read_rows,
+)
 
 HOUR_S = 3600.0
-STEPS = (HOUR_S, 400 * DAY_S)
-TABLES = (passes, deliveries, gate_openings, searches, pass_changes, camera_states, camera_stills)
+MONTH = "passes gate_openings searches"
+WEEK = "deliveries pass_changes"
+ALL = f"{MONTH} {WEEK} camera_states camera_stills"
+STEPS = (HOUR_S, -HOUR_S, 40 * DAY_S, -40 * DAY_S)
 OPENING = GateOpening("north", "gate", "", "A123BC77", "", "", "opened", "", NOW_S)
 ANNA = AttemptLimit("name anna", 3, 10)
-
-
-@dataclass
-class Clocks:
-    """The clocks of a machine, which a test moves."""
-
-    wall_s: float = NOW_S
-    steady_s: float = 1000.0
-
-    def run(self, seconds: float) -> None:
-        self.wall_s += seconds
-        self.steady_s += seconds
+HALF_AN_HOUR = (HOUR_S / 2, 0.0)
 
 
 @pytest.fixture
-def clocks() -> Clocks:
-    return Clocks()
+def clocks() -> MachineClocks:
+    return MachineClocks()
 
 
 @pytest.fixture
-def stepped(url: str, tmp_path: Path, clocks: Clocks) -> Iterator[PassStore]:
+def stepped(url: str, clocks: MachineClocks, opening: Callable[..., PassStore]) -> PassStore:
     """Return a store whose two clocks a test moves."""
-
-    def make_clock(database: Database) -> StoreClock:
-        wall, steady = (lambda: clocks.wall_s), (lambda: clocks.steady_s)
-        return StoreClock(database, wall=wall, steady=steady, boot="boot")
-
-    settings = Store(url=url, audit_days=30)
-    opened = open_store(settings, tmp_path, clock=lambda: clocks.wall_s, kept=make_clock)
-    yield opened
-    opened.close()
+    kept = clocks.make_store_clock
+    return opening(url, audit_days=30, clock=lambda: clocks.wall_s, kept=kept)
 
 
 def fill(store: PassStore, now_s: float) -> None:
@@ -76,109 +59,68 @@ def fill(store: PassStore, now_s: float) -> None:
     store.live.write_stills([Still("gate", now_s, b"still")])
 
 
-def count_rows(url: str) -> dict[str, int]:
-    database = Database(url)
-    with database.reading() as connection:
-        counts = {
-            table.name: connection.execute(
-                sa.select(sa.func.count()).select_from(table)
-            ).scalar_one()
-            for table in TABLES
-        }
-    database.close()
-    return counts
+def count_rows(database: Database, names: str) -> list[int]:
+    tables = [METADATA.tables[name] for name in names.split()]
+    return [len(read_rows(database, *table.primary_key)) for table in tables]
 
 
-ALL = dict.fromkeys((table.name for table in TABLES), 1)
-NONE = dict.fromkeys((table.name for table in TABLES), 0)
-
-
-@pytest.mark.parametrize("step_s", [*STEPS, *(-step for step in STEPS)])
-def test_a_step_after_rows_were_written_deletes_nothing(
-    stepped: PassStore, clocks: Clocks, url: str, step_s: float
+@pytest.mark.parametrize(
+    ("behind_s", "moves", "kept", "gone"),
+    [
+        *(
+            pytest.param(0, [HALF_AN_HOUR, (0, step_s)], ALL, "", id=f"a step of {step_s}")
+            for step_s in (HOUR_S, -HOUR_S, 400 * DAY_S, -400 * DAY_S)
+        ),
+        *(
+            pytest.param(step_s, [(HOUR_S / 2, step_s)], ALL, "", id=f"written {step_s} behind")
+            for step_s in (HOUR_S, 400 * DAY_S)
+        ),
+        pytest.param(0, [(30 * DAY_S - 60, 0)], MONTH, WEEK, id="young by both"),
+        pytest.param(0, [(30 * DAY_S - 60, 0), (120, 0)], "", ALL, id="old by both"),
+        pytest.param(0, [(29 * DAY_S, 400 * DAY_S)], MONTH, "", id="a clock is set ahead"),
+        pytest.param(0, [(31 * DAY_S, -20 * DAY_S)], "passes", "", id="a clock is behind"),
+    ],
+)
+def test_rows_are_deleted_when_they_are_old_by_both_clocks(
+    stepped: PassStore,
+    clocks: MachineClocks,
+    database: Database,
+    behind_s: float,
+    moves: list[tuple[float, float]],
+    kept: str,
+    gone: str,
 ) -> None:
-    stepped.delete_expired(clocks.wall_s)
-    fill(stepped, clocks.wall_s)
-    clocks.run(HOUR_S / 2)
-    stepped.delete_expired(clocks.wall_s)
-    clocks.wall_s += step_s
-    stepped.delete_expired(clocks.wall_s)
-
-    assert count_rows(url) == ALL
-
-
-@pytest.mark.parametrize("step_s", STEPS)
-def test_rows_that_were_written_while_the_clock_was_behind_stay(
-    stepped: PassStore, clocks: Clocks, url: str, step_s: float
-) -> None:
-    clocks.wall_s -= step_s
+    clocks.wall_s -= behind_s
     fill(stepped, clocks.wall_s)
     stepped.delete_expired(clocks.wall_s)
-    clocks.wall_s += step_s
-    clocks.run(HOUR_S / 2)
-    stepped.delete_expired(clocks.wall_s)
+    for passed_s, step_s in moves:
+        clocks.run(passed_s)
+        clocks.wall_s += step_s
+        stepped.delete_expired(clocks.wall_s)
 
-    assert count_rows(url) == ALL
-
-
-def test_all_is_deleted_when_it_is_old_by_both(
-    stepped: PassStore, clocks: Clocks, url: str
-) -> None:
-    fill(stepped, clocks.wall_s)
-    stepped.delete_expired(clocks.wall_s)
-    clocks.run(30 * DAY_S - 60)
-    stepped.delete_expired(clocks.wall_s)
-    kept = count_rows(url)
-    assert (kept["passes"], kept["gate_openings"], kept["searches"]) == (1, 1, 1)
-    assert (kept["deliveries"], kept["pass_changes"]) == (0, 0)
-
-    clocks.run(120)
-    stepped.delete_expired(clocks.wall_s)
-    assert count_rows(url) == NONE
+    assert count_rows(database, kept) == [1 for _ in kept.split()]
+    assert count_rows(database, gone) == [0 for _ in gone.split()]
 
 
-def test_a_clock_that_is_set_ahead_deletes_nothing_before_its_time(
-    stepped: PassStore, clocks: Clocks, url: str
-) -> None:
-    fill(stepped, clocks.wall_s)
-    stepped.delete_expired(clocks.wall_s)
-    clocks.run(29 * DAY_S)
-    clocks.wall_s += 400 * DAY_S
-    stepped.delete_expired(clocks.wall_s)
-    kept = count_rows(url)
-
-    assert (kept["passes"], kept["gate_openings"], kept["searches"]) == (1, 1, 1)
-
-
-def test_a_clock_that_is_behind_keeps_what_it_calls_young(
-    stepped: PassStore, clocks: Clocks, url: str
-) -> None:
-    fill(stepped, clocks.wall_s)
-    stepped.delete_expired(clocks.wall_s)
-    clocks.run(31 * DAY_S)
-    clocks.wall_s -= 20 * DAY_S
-    stepped.delete_expired(clocks.wall_s)
-
-    assert count_rows(url)["passes"] == 1
-
-
-def test_a_delivery_that_is_replayed_is_finished_anew(
-    stepped: PassStore, clocks: Clocks, url: str
+def test_a_delivery_that_is_replayed_is_young_and_finished_anew(
+    stepped: PassStore, clocks: MachineClocks, database: Database
 ) -> None:
     fill(stepped, clocks.wall_s)
     clocks.run(6 * DAY_S)
-    stepped.outbox.replay("webhook", 0.0, clocks.wall_s)
-    stepped.outbox.confirm(stepped.outbox.claim("webhook", 9, clocks.wall_s, 60), clocks.wall_s)
+    assert stepped.outbox.replay("webhook", 0.0, stepped.clock.now_s()) == 1
+    (again,) = stepped.outbox.claim("webhook", 9, clocks.wall_s, 60)
+    assert again.created_s == NOW_S + 6 * DAY_S
+    stepped.outbox.confirm([again], clocks.wall_s)
     clocks.run(2 * DAY_S)
     clocks.wall_s += 40 * DAY_S
     stepped.delete_expired(clocks.wall_s)
 
-    assert count_rows(url)["deliveries"] == 1
+    assert count_rows(database, "deliveries") == [1]
 
 
-@pytest.mark.parametrize("step_s", [HOUR_S, -HOUR_S, 40 * DAY_S, -40 * DAY_S])
+@pytest.mark.parametrize("step_s", STEPS)
 def test_no_login_waits_longer_than_it_is_told(
-    stepped: PassStore, clocks: Clocks, step_s: float
+    stepped: PassStore, clocks: MachineClocks, step_s: float
 ) -> None:
     waits = [stepped.login_attempts.take([ANNA]) for _ in range(4)]
     clocks.wall_s += step_s
@@ -188,8 +130,8 @@ def test_no_login_waits_longer_than_it_is_told(
     assert stepped.login_attempts.take([ANNA]) == 0
 
 
-def test_no_session_lives_longer_though_the_clock_goes_back(
-    stepped: PassStore, clocks: Clocks
+def test_a_session_ends_in_time_though_the_clock_goes_back_or_the_machine_is_off(
+    stepped: PassStore, clocks: MachineClocks
 ) -> None:
     stepped.people.add(Person("anna", "viewer"), "hash", REQUESTER)
     assert stepped.sessions.begin("anna", "hash", "token", 12 * HOUR_S)
@@ -197,13 +139,44 @@ def test_no_session_lives_longer_though_the_clock_goes_back(
     clocks.wall_s -= 40 * DAY_S
     assert stepped.sessions.find("token") is not None
     clocks.run(HOUR_S)
-
     assert stepped.sessions.find("token") is None
 
-
-def test_a_session_ends_while_the_machine_is_off(stepped: PassStore, clocks: Clocks) -> None:
-    stepped.people.add(Person("anna", "viewer"), "hash", REQUESTER)
-    stepped.sessions.begin("anna", "hash", "token", 12 * HOUR_S)
+    assert stepped.sessions.begin("anna", "hash", "another", 12 * HOUR_S)
     clocks.wall_s += 13 * HOUR_S  # the store's clock does not know yet that it was off
+    assert stepped.sessions.find("another") is None
 
-    assert stepped.sessions.find("token") is None
+
+def deliver(store: PassStore, receiver: ScriptedReceiver) -> SinkQueue:
+    queue = SinkQueue("webhook", receiver, store.outbox, store.clock.now_s)
+    asyncio.run(queue.deliver_due())
+    return queue
+
+
+@pytest.mark.parametrize("step_s", STEPS)
+def test_deliveries_pauses_and_leases_last_as_long_as_without_a_step(
+    stepped: PassStore, clocks: MachineClocks, step_s: float
+) -> None:
+    stepped.write([make_event("claimed"), make_event("failed")], [WEBHOOK])
+    receiver = ScriptedReceiver(AWAY)
+    stepped.outbox.claim("webhook", 1, stepped.clock.now_s(), LEASE_S)
+    deliver(stepped, receiver)
+    clocks.wall_s += step_s
+    stepped.write([make_event("after")], [WEBHOOK])
+    for passed_s, ids in ((0, ["after"]), (5, ["failed"]), (LEASE_S - 5, ["claimed"])):
+        clocks.run(passed_s)
+        receiver.received.clear()
+        deliver(stepped, receiver)
+        assert receiver.received == [f"{name}_closed_0" for name in ids]
+
+
+def test_a_step_makes_no_event_old_enough_to_be_given_up(
+    stepped: PassStore, clocks: MachineClocks
+) -> None:
+    stepped.write([make_event("tried")], [WEBHOOK])
+    for _ in range(MIN_ATTEMPTS):
+        assert stepped.outbox.claim("webhook", 1, stepped.clock.now_s(), 0)
+    clocks.wall_s += 40 * DAY_S
+    assert deliver(stepped, ScriptedReceiver(AWAY)).status.abandoned == 0
+    clocks.wall_s -= 80 * DAY_S
+    clocks.run(GIVE_UP_S + 1)
+    assert deliver(stepped, ScriptedReceiver(AWAY)).status.abandoned == 1

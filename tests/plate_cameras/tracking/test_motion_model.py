@@ -19,9 +19,7 @@ def values(axis: Axis) -> tuple[float, ...]:
 
 def test_a_coordinate_goes_on_with_its_rate_and_becomes_vague() -> None:
     axis = Axis(value=1, variance=2, rate=5, covariance=0.5, rate_variance=4)
-
     later = axis.predict(after_s=3, acceleration=3)
-
     variance = 2 + 2 * 3 * 0.5 + 9 * 4 + 9 * 81 / 4
     assert values(later) == (16, variance, 5, 0.5 + 3 * 4 + 9 * 27 / 2, 4 + 9 * 9)
 
@@ -33,15 +31,12 @@ def test_a_coordinate_stays_as_it_is_for_no_time() -> None:
 
 def test_a_measurement_moves_a_coordinate_by_its_share_of_the_variance() -> None:
     axis = Axis(value=10, variance=7, rate=2, covariance=4, rate_variance=3)
-
     corrected = axis.correct(measured=26, noise=3)  # gains: 7 / 16 and 4 / 16
-
     assert values(corrected) == (17, 3.9375, 6, 2.25, 2)
 
 
 def test_a_plate_that_was_seen_once_stands_with_an_unknown_speed() -> None:
     motion = Motion.start(look(2, PLATE))
-
     assert motion.time_s == 2
     assert values(motion.x) == pytest.approx((0.3, NOISE, 0, 0, 0.7**2))
     assert values(motion.y) == pytest.approx((0.2, NOISE, 0, 0, 0.7**2))
@@ -64,7 +59,6 @@ MOVING = Motion(1.0, Axis(0.3, 0, rate=0.1), Axis(0.2, 0, rate=-0.02), Axis(log(
 )
 def test_a_plate_goes_on_for_the_longest_time_and_stops(time_s: float, after_s: float) -> None:
     predicted = MOVING.predict(time_s, 1.5)
-
     force, growth = 0.3**2, 0.8**2  # three plate widths a second squared
     assert predicted.time_s == time_s
     assert predicted.x.value == pytest.approx(0.3 + 0.1 * after_s)
@@ -76,9 +70,7 @@ def test_a_plate_goes_on_for_the_longest_time_and_stops(time_s: float, after_s: 
 
 def test_a_look_as_certain_as_the_prediction_moves_it_half_the_way() -> None:
     motion = Motion.start(look(0, PLATE))
-
     corrected = motion.correct(look(0, plate((320, 190), width=100 * exp(0.2))))
-
     noise = (0.008 * exp(0.2)) ** 2  # that of a larger plate is greater
     gain = NOISE / (NOISE + noise)
     assert corrected.x.value == pytest.approx(0.3 + gain * 0.02)
@@ -95,8 +87,6 @@ def test_a_misfit_counts_standard_deviations_and_the_area_of_the_prediction() ->
         Axis(0.22, 0.02**2 - NOISE),
         Axis(log(0.1) - 0.3, 0.1**2 - SIZE_NOISE),
     )
-
     squared, vagueness = predicted.misfit(look(0, PLATE))
-
     assert squared == pytest.approx(2**2 + 1**2 + 3**2)
     assert vagueness == pytest.approx(log(0.1 * 0.2))

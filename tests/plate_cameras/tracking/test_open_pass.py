@@ -10,6 +10,7 @@ from orchestrator.plates import Plate
 from plate_cameras.configuration import Camera, Line, Zone
 from plate_cameras.passes import Pass
 from plate_cameras.tracking.open_pass import OpenPass
+from plate_cameras.tracking.retention import MAX_FRAMES, BestFrames
 from tests.plate_cameras.passing import (
     CAMERA,
     KnownSharpness,
@@ -101,9 +102,7 @@ def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
     open_pass = OpenPass.start("1", look_at(shots[0], plate((300, 200), score=0.7)), camera)
     for shot, x in zip(shots[1:], (600, 900), strict=True):
         open_pass.add(look_at(shot, plate((x, 200), score=0.95)), camera, MAX_STEP_S)
-
     seen = describe(open_pass, camera)
-
     assert (seen.id, seen.camera, seen.progress, seen.clock) == ("1", "gate", "agreed", "wall")
     assert (seen.first_seen_s, seen.last_seen_s, seen.last_moment_s) == (1000, 1001, 71)
     assert [each.time_s for each in seen.observations] == [1000, 1000.5, 1001]
@@ -113,10 +112,6 @@ def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
     assert seen.speed_widths_s == pytest.approx(6)
     assert sum(each.weight for each in seen.observations) == pytest.approx(1)
     assert seen.observations[0].weight < seen.observations[1].weight
-
-
-def grow(*widths: float) -> OpenPass:
-    return drive([(n / 2, plate((500, 200), width=width)) for n, width in enumerate(widths)])
 
 
 CAMERA_WITH_ALL = replace(CAMERA, zones=(LEFT, RIGHT), lines=(MIDDLE,))
@@ -136,9 +131,8 @@ def test_either_track_absorbs_the_other(order: int) -> None:
     last = max(kept, other, key=lambda one: one.last_seen_s)
     missed = last.missed_s, last.missed_frames
     motion, shape = last.motion, last.last_look
-
     kept.absorb(other)
-
+    assert (kept.agreeing, len(kept.fused.weights)) == (6, 6)
     assert (kept.looks, kept.first_seen_s, kept.last_seen_s) == (6, 0, 3)
     assert [observation.time_s for observation in kept.observations] == [0, 0.5, 1, 2, 2.5, 3]
     assert (kept.motion, kept.last_look) == (motion, shape)
@@ -148,15 +142,7 @@ def test_either_track_absorbs_the_other(order: int) -> None:
         ("left", 1),
         ("right", 2.5),
     ]
-    assert kept.agreeing == 6
-    assert len(kept.fused.weights) == 6
-
-
-@pytest.mark.parametrize("order", [1, -1], ids=["the earlier", "the later"])
-def test_the_next_crossing_counts_from_where_the_vehicle_was_last(order: int) -> None:
-    kept, other = two_tracks()[::order]
-    kept.absorb(other)
-    kept.add(look(3.5, plate((600, 200))), CAMERA_WITH_ALL, MAX_STEP_S)
+    kept.add(look(3.5, plate((600, 200))), CAMERA_WITH_ALL, MAX_STEP_S)  # from where it was last
     assert [crossing.time_s for crossing in kept.crossings] == [1, 2.5, 3.5]
 
 
@@ -176,3 +162,24 @@ def test_a_pass_tells_its_speed_on_the_road_only_with_the_angle_of_view() -> Non
     told = describe(drive(looks), replace(CAMERA, view_angle_deg=30.0))
     assert told.speed_kmh == pytest.approx(7.2, rel=0.01)
     assert describe(drive(looks)).speed_kmh is None
+
+
+LIKELY = ("A111AA77", "A222AA77", "A333AA77", "A444AA77")
+
+
+@pytest.mark.parametrize(
+    ("likely", "times_s"),
+    [
+        pytest.param(LIKELY, [0, 1, 2, 0], id="the least likely"),
+        pytest.param(LIKELY[1:], [1, 1, 2, 3], id="not likely any more"),
+    ],
+)
+def test_of_too_many_texts_one_has_no_frame_of_its_own(
+    likely: tuple[str, ...], times_s: list[float]
+) -> None:
+    """For that text, the best frame of all is shown."""
+    frames = BestFrames()
+    for number, text in enumerate(LIKELY):
+        frames.add(look(number, plate((300, 200), text, 0.9 - number / 10)), likely)
+    assert len({*times_s}) == MAX_FRAMES
+    assert [frames.observation(text).time_s for text in LIKELY] == times_s

@@ -7,6 +7,7 @@ SQUARE = ((0.2, 0.2), (0.6, 0.2), (0.6, 0.6), (0.2, 0.6))
 BAY = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.0, 1.0))
 ACROSS = Line("across", ((0.0, 0.5), (1.0, 0.5)))
 """A line to the right; its left side is above it in the picture."""
+BACK = Line("back", ((1.0, 0.5), (0.0, 0.5)))
 
 
 @pytest.mark.parametrize(
@@ -61,23 +62,18 @@ def test_which_plates_count(camera: Camera, watched: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("point", "side"),
+    ("line", "point", "expected"),
     [
-        pytest.param((0.3, 0.3), "left", id="above a line to the right"),
-        pytest.param((0.3, 0.9), "right", id="below it"),
+        pytest.param(ACROSS, (0.3, 0.3), ("left", 0.2), id="above a line to the right"),
+        pytest.param(ACROSS, (0.3, 0.8), ("right", 0.3), id="below it"),
+        pytest.param(BACK, (0.3, 0.3), ("right", 0.2), id="the line the other way round"),
     ],
 )
-def test_the_side_of_a_line(point: tuple[float, float], side: str) -> None:
-    assert side_of(ACROSS, point)[0] == side
-
-
-def test_the_distance_from_a_line() -> None:
-    assert side_of(ACROSS, (0.3, 0.8))[1] == pytest.approx(0.3)
-
-
-def test_a_line_the_other_way_round_has_its_sides_exchanged() -> None:
-    back = Line("back", ((1.0, 0.5), (0.0, 0.5)))
-    assert side_of(back, (0.3, 0.3))[0] == "right"
+def test_the_side_of_a_line_and_the_distance_from_it(
+    line: Line, point: tuple[float, float], expected: tuple[str, float]
+) -> None:
+    side, distance = side_of(line, point)
+    assert (side, distance) == (expected[0], pytest.approx(expected[1]))
 
 
 @pytest.mark.parametrize(

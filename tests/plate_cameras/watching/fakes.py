@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from orchestrator.errors import PlateError
 from orchestrator.plates import Plates
@@ -9,6 +10,8 @@ from plate_cameras.configuration import Camera, Sink
 from plate_cameras.frames import Frame
 from plate_cameras.passes import PassEvent
 from plate_cameras.sources.status import SourceStatus
+from plate_cameras.watching.camera_loop import CameraLoop, Receive
+from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from tests.plate_cameras.samples import make_event
 
 
@@ -76,8 +79,8 @@ class RecordingTracker:
 class ScriptedService:
     """Answers with plates or errors in turn; the last one is repeated."""
 
-    def __init__(self, *answers: Plates | PlateError) -> None:
-        self.answers = [*answers]
+    def __init__(self, *answers: Plates | PlateError, ready: bool = True) -> None:
+        self.answers, self.ready = [*answers], ready
         self.asked: list[tuple[bytes, object]] = []
 
     async def recognize(self, picture: bytes, *, roi: object = None) -> Plates:
@@ -86,6 +89,9 @@ class ScriptedService:
         if isinstance(answer, PlateError):
             raise answer
         return answer
+
+    async def is_ready(self) -> bool:
+        return self.ready
 
 
 class ListStore:
@@ -103,5 +109,42 @@ class ListStore:
         self.sizes.append(len(events))
 
 
+class SteppedTime:
+    """A clock that only a sleep moves."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    async def sleep(self, pause_s: float) -> None:
+        self.now_s += pause_s
+        await asyncio.sleep(0)
+
+
 async def no_sleep(_: float) -> None:
     await asyncio.sleep(0)
+
+
+GATE = Camera("gate", "rtsp://camera")
+
+
+def make_loop(
+    stream: ScriptedStream,
+    service: Any,
+    camera: Camera = GATE,
+    *,
+    receive: Receive | None = None,
+    tracker: type[RecordingTracker] = RecordingTracker,
+    **recognizer: Any,
+) -> tuple[CameraLoop, list[PassEvent]]:
+    """Return the loop of a camera with one slot, and the events that it hands on."""
+    received: list[PassEvent] = []
+
+    async def keep(event: PassEvent) -> None:
+        received.append(event)
+
+    time = SteppedTime()
+    slots = FrameRecognizer(service, 1, **{"sleep": time.sleep, "clock": time, **recognizer})
+    return CameraLoop(camera, stream, tracker(camera), slots, receive or keep), received

@@ -1,5 +1,9 @@
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,36 +16,18 @@ from orchestrator.errors import (
     RequestError,
     ServerError,
 )
+from orchestrator.host.retry import MIN_LARGE_BYTES
 from orchestrator.plates import Plate, Plates
+from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Camera, Zone
-from plate_cameras.frames import Frame, Sent
-from plate_cameras.passes import PassEvent
-from plate_cameras.tracking.zones import is_watched
+from plate_cameras.frames import Sent
 from plate_cameras.watching import camera_loop
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, region_of
 from tests.plate_cameras.samples import make_frame
-from tests.plate_cameras.watching.fakes import (
-    RecordingTracker,
-    ScriptedService,
-    ScriptedStream,
-    no_sleep,
-)
+from tests.plate_cameras.watching.fakes import ScriptedService, ScriptedStream, make_loop
 
-GATE = Camera("gate", "rtsp://camera")
 FOUND = Plates((Plate((0, 0, 50, 10), text="A123BC77"),))
-
-
-def make_loop(
-    stream: ScriptedStream, service: ScriptedService, camera: Camera = GATE
-) -> tuple[CameraLoop, list[PassEvent]]:
-    received: list[PassEvent] = []
-
-    async def receive(event: PassEvent) -> None:
-        received.append(event)
-
-    recognizer = FrameRecognizer(service, at_once=1, sleep=no_sleep)
-    return CameraLoop(camera, stream, RecordingTracker(camera), recognizer, receive), received
 
 
 def test_frames_become_events_and_the_stream_is_closed() -> None:
@@ -54,38 +40,49 @@ def test_frames_become_events_and_the_stream_is_closed() -> None:
     assert stream.is_closed
 
 
-@pytest.mark.parametrize("error", [ServerError("away"), Overloaded("full")])
-def test_a_live_frame_is_dropped_while_the_service_is_away(error: PlateError) -> None:
-    stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
-    loop, _ = make_loop(stream, ScriptedService(error, FOUND))
+@pytest.mark.parametrize(
+    ("errors", "clock", "answered", "rejected"),
+    [
+        pytest.param([ServerError("away")], "wall", [1], 0, id="a live frame is dropped"),
+        pytest.param([Overloaded("full")], "wall", [1], 0, id="also while it has no time"),
+        pytest.param([PictureError("no picture")], "wall", [1], 1, id="one that it rejects"),
+        pytest.param(
+            [ServerError("away"), Overloaded("full")], "file", [0, 1], 0, id="no frame of a file"
+        ),
+    ],
+)
+def test_frames_while_the_service_is_away_or_rejects_them(
+    errors: list[PlateError], clock: str, answered: list[int], rejected: int
+) -> None:
+    frames = [replace(make_frame(number=number), clock=clock) for number in range(2)]
+    loop, _ = make_loop(ScriptedStream(frames), ScriptedService(*errors, FOUND))
     asyncio.run(loop.run())
-    assert [frame.number for frame, _ in loop.tracker.updates] == [1]  # type: ignore[attr-defined]
-    assert (loop.health.failures, loop.health.last_error) == (0, "")
+    assert [frame.number for frame, _ in loop.tracker.updates] == answered  # type: ignore[attr-defined]
+    assert loop.health.rejected_frames == rejected
+    assert (loop.health.failures, loop.counts.frames) == (0, len(answered))
 
 
-def test_no_frame_of_a_file_is_dropped() -> None:
-    frames = [Frame("gate", number, float(number), "file", b"", (10, 10)) for number in range(2)]
-    service = ScriptedService(ServerError("away"), Overloaded("full"), FOUND)
-    loop, _ = make_loop(ScriptedStream(frames), service)
-    asyncio.run(loop.run())
-    assert [frame.number for frame, _ in loop.tracker.updates] == [0, 1]  # type: ignore[attr-defined]
+def lost(reason: OSError) -> ServerError:
+    error = ServerError("the connection is lost")
+    error.__cause__ = reason
+    return error
 
 
-def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
-    stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
-    loop, _ = make_loop(stream, ScriptedService(PictureError("no picture"), FOUND))
-    asyncio.run(loop.run())
-    assert (loop.health.rejected_frames, loop.counts.frames) == (1, 1)
+SMALL, LARGE = b"x", b"x" * (MIN_LARGE_BYTES + 1)
+RESET = lost(ConnectionResetError(104, "Connection reset by peer"))
 
 
+@pytest.mark.parametrize("ready", [True, False])
 @pytest.mark.parametrize(
     ("error", "times"),
     [
-        pytest.param(ModelError("no memory on the GPU"), 5, id="networks"),
-        pytest.param(ServerError("away"), 9, id="away"),
-        pytest.param(Overloaded("full"), 9, id="full"),
+        pytest.param(ModelError("no memory on the GPU"), 8, id="networks"),
+        pytest.param(RESET, 8, id="lost"),
+        pytest.param(lost(TimeoutError()), 99, id="late"),
+        pytest.param(ServerError("loading", response=ErrorResponse(503)), 99, id="loading"),
+        pytest.param(Overloaded("full"), 99, id="full"),
         *(
-            pytest.param(RequestError("no", response=response), 9, id=f"{response}")
+            pytest.param(RequestError("no", response=response), 99, id=f"{response}")
             for response in (
                 ErrorResponse(401),
                 ErrorResponse(404),
@@ -93,17 +90,26 @@ def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
             )
         ),
         *(
-            pytest.param(ModelError("no", response=ErrorResponse(status)), 9, id=f"HTTP {status}")
+            pytest.param(ModelError("no", response=ErrorResponse(status)), 99, id=f"HTTP {status}")
             for status in (415, 421, 451)
         ),
     ],
 )
 def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
-    error: PlateError, times: int
+    error: PlateError, times: int, ready: bool
 ) -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(*[error] * times, FOUND))
+    service = ScriptedService(*[error] * (times if ready else 99), FOUND, ready=ready)
+    loop, finished = make_loop_of_sent(service, LARGE)
     asyncio.run(loop.run())
     assert [plates for _, plates in loop.tracker.updates] == [FOUND]  # type: ignore[attr-defined]
+    assert finished == ["a"]
+
+
+def test_failures_before_the_service_was_away_say_nothing_about_the_picture() -> None:
+    broken, away = ModelError("broken"), Overloaded("full")
+    answers = [*[broken] * 8, away, *[broken] * 4, away, broken, FOUND]
+    loop, finished = make_loop_of_sent(ScriptedService(*answers))
+    asyncio.run(loop.run())
     assert finished == ["a"]
 
 
@@ -111,6 +117,10 @@ def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
     "error",
     [
         pytest.param(ModelError("broken"), id="networks"),
+        pytest.param(RESET, id="a proxy that closes"),
+        pytest.param(
+            ServerError("socket", response=ErrorResponse(None, "UNAVAILABLE")), id="over gRPC"
+        ),
         pytest.param(PictureError("no picture"), id="no picture"),
         pytest.param(RequestError("size", response=ErrorResponse(413)), id="HTTP"),
         pytest.param(RequestError("size", response=ErrorResponse(None, "UNKNOWN")), id="proxy"),
@@ -122,7 +132,7 @@ def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
 def test_a_picture_that_can_never_be_read_is_put_aside(
     error: PlateError, caplog: pytest.LogCaptureFixture
 ) -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(error))
+    loop, finished = make_loop_of_sent(ScriptedService(error), LARGE)
     asyncio.run(loop.run())
     assert [len(plates) for _, plates in loop.tracker.updates] == [0]  # type: ignore[attr-defined]
     assert finished == ["rejected"]
@@ -130,7 +140,44 @@ def test_a_picture_that_can_never_be_read_is_put_aside(
     assert caplog.messages == [f"gate: a picture is put aside: {error}"]
 
 
-def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        pytest.param(ZeroDivisionError("no width"), "rejected", id="a fault of ours"),
+        pytest.param(KeyError("box"), "rejected", id="another one"),
+        pytest.param(ServerError("the writer has ended"), "", id="nobody takes events"),
+        pytest.param(OSError(28, "No space left on device"), "", id="no room"),
+        pytest.param(MemoryError(), "", id="no memory"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [
+        pytest.param(attrgetter("recognizer"), "recognize", id="recognize"),
+        pytest.param(attrgetter("tracker"), "update", id="track"),
+        pytest.param(lambda loop: loop, "receive", id="hand on"),
+    ],
+)
+def test_a_picture_at_which_we_fail_is_put_aside_or_comes_again(
+    error: Exception,
+    outcome: str,
+    owner: Callable[[CameraLoop], object],
+    step: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, finished = make_loop_of_sent(ScriptedService(FOUND))
+    monkeypatch.setattr(owner(loop), step, Mock(side_effect=error))
+    with pytest.raises(type(error)):
+        asyncio.run(loop.run())
+    assert (finished, loop.health.rejected_frames) == ([outcome] * bool(outcome), bool(outcome))
+    told = [f"gate: a picture is put aside: {describe(error)}"]
+    assert caplog.messages == told * bool(outcome)
+
+
+def make_loop_of_sent(
+    service: ScriptedService, jpeg: bytes = SMALL
+) -> tuple[CameraLoop, list[str]]:
     """Return a loop of one picture, and the names of those that were forgotten."""
 
     async def finish() -> None:
@@ -140,7 +187,7 @@ def make_loop_of_sent(service: ScriptedService) -> tuple[CameraLoop, list[str]]:
         finished.append("rejected")
 
     finished = list[str]()
-    frame = replace(make_frame(number=0), sent=Sent(b"a", finish, reject))
+    frame = replace(make_frame(number=0), jpeg=jpeg, sent=Sent(b"a", finish, reject))
     return make_loop(ScriptedStream([frame]), service)[0], finished
 
 
@@ -150,11 +197,8 @@ def test_pauses_grow_while_the_service_is_away() -> None:
     async def note(pause_s: float) -> None:
         pauses.append(pause_s)
 
-    loop, _ = make_loop(
-        ScriptedStream([make_frame(number=number) for number in range(8)]),
-        ScriptedService(ServerError("away")),
-    )
-    loop.recognizer = FrameRecognizer(ScriptedService(ServerError("away")), 1, note)
+    stream = ScriptedStream([make_frame(number=number) for number in range(8)])
+    loop, _ = make_loop(stream, ScriptedService(ServerError("away")), sleep=note)
     asyncio.run(loop.run())
     assert pauses == [0.25, 0.5, 1, 2, 4, 8, 10, 10]
 
@@ -192,21 +236,25 @@ async def test_cameras_take_the_slots_in_turns() -> None:
     assert order == ["a", "b", "a", "b"]
 
 
-def test_a_zone_that_fills_the_frame_is_all_of_it() -> None:
-    frame = Zone("frame", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)))
-    camera = Camera("gate", "", zones=(frame,), only_in_zones=True)
-    assert region_of(camera, (1000, 500)) == (0, 0, 1000, 500)
-    assert is_watched(camera, (0.0, 0.0))
-    assert is_watched(camera, (0.999, 0.999))
+TRIANGLES = (
+    Zone("left", ((0.1, 0.5), (0.3, 0.5), (0.2, 0.9))),
+    Zone("right", ((0.6, 0.2), (0.8, 0.4), (0.7, 0.6))),
+)
+WHOLE = (Zone("frame", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))),)
 
 
-def test_only_the_box_round_the_zones_is_searched() -> None:
-    zones = (
-        Zone("left", ((0.1, 0.5), (0.3, 0.5), (0.2, 0.9))),
-        Zone("right", ((0.6, 0.2), (0.8, 0.4), (0.7, 0.6))),
-    )
-    inside = Camera("gate", "", zones=zones, only_in_zones=True)
-    assert region_of(inside, (1000, 500)) == pytest.approx((100, 100, 800, 450))
-    assert region_of(inside, (333, 333)) == (33, 66, 267, 300)  # of 33.3, 66.6, 266.4 and 299.7
-    assert region_of(Camera("gate", "", zones=zones), (1000, 500)) is None
-    assert region_of(Camera("gate", "", only_in_zones=True), (1000, 500)) is None
+@pytest.mark.parametrize(
+    ("settings", "size_wh", "box"),
+    [
+        ({"zones": TRIANGLES, "only_in_zones": True}, (1000, 500), (100, 100, 800, 450)),
+        ({"zones": TRIANGLES, "only_in_zones": True}, (333, 333), (33, 66, 267, 300)),
+        ({"zones": WHOLE, "only_in_zones": True}, (1000, 500), (0, 0, 1000, 500)),
+        ({"zones": TRIANGLES}, (1000, 500), None),
+        ({"only_in_zones": True}, (1000, 500), None),
+    ],
+)
+def test_only_the_box_round_the_zones_is_searched(
+    settings: dict[str, Any], size_wh: tuple[int, int], box: tuple[float, ...] | None
+) -> None:
+    region = region_of(Camera("gate", "", **settings), size_wh)
+    assert region == (box and pytest.approx(box))

@@ -1,5 +1,4 @@
 import asyncio
-import contextlib
 import errno
 import sqlite3
 import threading
@@ -15,27 +14,25 @@ from tests.plate_cameras.watching.fakes import ListStore, no_sleep
 EVENTS = [make_event(id_=f"pass-{number}") for number in range(5)]
 
 
-def write_all(store: ListStore) -> EventWriter:
-    writer = EventWriter(store, sleep=no_sleep)
-
-    async def run() -> None:
-        for event in EVENTS:
-            await writer.put(event)
-        task = asyncio.create_task(writer.run())
-        await asyncio.wait_for(writer.drain(), 10)
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-
-    asyncio.run(run())
-    return writer
+async def put_and_drain(writer: EventWriter) -> None:
+    for event in EVENTS:
+        await writer.put(event)
+    task = asyncio.create_task(writer.run())
+    await asyncio.wait_for(writer.drain(), 10)
+    task.cancel()
+    await asyncio.wait({task})
 
 
-def test_events_that_wait_are_one_transaction() -> None:
+async def test_events_that_wait_are_one_transaction() -> None:
+    """Sinks that cannot be woken do not end the writer."""
+
+    def fail() -> None:
+        raise RuntimeError("no loop")
+
     store = ListStore()
-    writer = write_all(store)
-    assert store.events == EVENTS
-    assert store.sizes == [5]
+    writer = EventWriter(store, on_written=fail, sleep=no_sleep)
+    await put_and_drain(writer)
+    assert (store.events, store.sizes) == (EVENTS, [5])
     assert (writer.written, writer.waiting, writer.last_error) == (5, 0, "")
 
 
@@ -54,8 +51,7 @@ async def test_events_of_a_moment_share_a_transaction() -> None:
     while len(store.events) < len(EVENTS):
         await asyncio.sleep(0)
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    await asyncio.wait({task})
     assert (store.events, store.sizes) == (EVENTS, [1, 4])
 
 
@@ -69,21 +65,12 @@ async def test_events_of_a_moment_share_a_transaction() -> None:
     ],
     ids=repr,
 )
-def test_whatever_a_store_raises_events_are_written_later(error: Exception) -> None:
+async def test_whatever_a_store_raises_events_are_written_later(error: Exception) -> None:
     store, noted = ListStore([error]), list[Exception | None]()
     writer = EventWriter(store, sleep=no_sleep, note=noted.append)
-    asyncio.run(put_and_drain(writer))
+    await put_and_drain(writer)
     assert store.events == EVENTS
     assert noted == [error, None]
-
-
-def test_sinks_that_cannot_be_woken_do_not_end_the_writer() -> None:
-    def fail() -> None:
-        raise RuntimeError("no loop")
-
-    store = ListStore()
-    asyncio.run(put_and_drain(EventWriter(store, on_written=fail, sleep=no_sleep)))
-    assert store.events == EVENTS
 
 
 async def test_nobody_waits_for_a_writer_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,11 +110,3 @@ class HangingStore:
     def write(self, events: object, sinks: object) -> None:
         self.has_begun.set()
         self.goes_on.wait(10)
-
-
-async def put_and_drain(writer: EventWriter) -> None:
-    for event in EVENTS:
-        await writer.put(event)
-    task = asyncio.create_task(writer.run())
-    await asyncio.wait_for(writer.drain(), 10)
-    task.cancel()

@@ -9,10 +9,11 @@ from orchestrator.errors import Overloaded, ServerError
 from orchestrator.plates import Plates
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
+from plate_cameras.passes import PassEvent
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
 from tests.plate_cameras.samples import make_event, make_frame
-from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedStream
+from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedStream, make_loop
 from tests.virtual_time import run_virtually, virtually
 
 ANSWER_S = 0.1
@@ -86,6 +87,7 @@ def count_alone(at_once: int) -> int:
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
+@pytest.mark.parametrize("others", [["bad 1", "bad 2"], ["bad stream"]])
 @pytest.mark.parametrize(
     "service",
     [
@@ -95,17 +97,14 @@ def count_alone(at_once: int) -> int:
         pytest.param(PickyService(30.0, ValueError("a bug")), id="ends by another exception"),
     ],
 )
-def test_two_cameras_whose_calls_fail_do_not_slow_the_others(
-    service: PickyService, at_once: int
+def test_cameras_whose_calls_fail_or_that_give_no_frame_do_not_slow_the_others(
+    service: PickyService, others: list[str], at_once: int
 ) -> None:
-    beside = run_virtually(count_frames([*GOOD, "bad 1", "bad 2"], service, at_once))
+    beside = run_virtually(count_frames([*GOOD, *others], service, at_once))
     assert min(beside[name] for name in GOOD) >= 0.9 * count_alone(at_once)
 
 
-def test_a_stream_that_does_not_give_its_frame_does_not_slow_the_others() -> None:
-    service = PickyService(0.0, ServerError("away"))
-    beside = run_virtually(count_frames([*GOOD, "bad stream"], service, 2))
-    assert min(beside[name] for name in GOOD) >= 0.9 * count_alone(2)
+AWAY = PickyService(0.0, ServerError("away"))
 
 
 @virtually
@@ -113,22 +112,17 @@ async def test_a_camera_waits_after_a_failure_without_a_slot() -> None:
     pauses: list[tuple[float, bool]] = []
 
     async def note(pause_s: float) -> None:
-        pauses.append((pause_s, recognizer.slots.locked()))
+        pauses.append((pause_s, loop.recognizer.slots.locked()))
 
-    service = PickyService(0.0, ServerError("away"))
-    recognizer = FrameRecognizer(service, 1, note)
     stream = ScriptedStream([Frame("bad", 0, 0.0, "wall", b"bad", (10, 10))])
-    camera = Camera("bad", "rtsp://camera")
-
-    async def receive(_: object) -> None: ...
-
-    await CameraLoop(camera, stream, RecordingTracker(camera), recognizer, receive).run()
+    loop, _ = make_loop(stream, AWAY, sleep=note)
+    await loop.run()
     assert pauses == [(0.25, False)]
 
 
 @virtually
 async def test_a_slot_that_was_given_back_is_not_given_back_again() -> None:
-    recognizer = FrameRecognizer(PickyService(0.0, ServerError("away")), 1)
+    recognizer = FrameRecognizer(AWAY, 1)
     async with recognizer.slot_of(ServiceHealth()):
         await asyncio.sleep(5)
         assert not recognizer.slots.locked()
@@ -141,20 +135,12 @@ async def test_no_event_is_lost_when_a_camera_is_stopped_while_it_hands_on() -> 
     received: list[str] = []
     is_handing = asyncio.Event()
 
-    async def receive(event: object) -> None:
+    async def receive(event: PassEvent) -> None:
         is_handing.set()
         await asyncio.sleep(5)
-        received.append(event.kind)  # type: ignore[attr-defined]
+        received.append(event.kind)
 
-    camera = Camera("gate", "rtsp://camera")
-    service = PickyService(0.0, ServerError("away"))
-    loop = CameraLoop(
-        camera,
-        EndlessStream("gate"),
-        RecordingTracker(camera),
-        FrameRecognizer(service, 1),
-        receive,
-    )
+    loop, _ = make_loop(EndlessStream("gate"), AWAY, receive=receive)
     task = asyncio.ensure_future(loop.run())
     await is_handing.wait()
     task.cancel()
@@ -166,17 +152,16 @@ def test_an_event_that_cannot_be_handed_on_keeps_no_other_back() -> None:
     received: list[str] = []
 
     class TwoPasses(RecordingTracker):
-        def close(self):
+        def close(self) -> list[PassEvent]:
             return [make_event("closed", id_="bad"), make_event("closed", id_="good")]
 
-    async def receive(event) -> None:
+    async def receive(event: PassEvent) -> None:
         if event.passed.id == "bad":
             raise OSError("no descriptors")
         received.append(event.passed.id)
 
-    camera, stream = Camera("gate", "clip.mp4"), ScriptedStream()
-    recognizer = FrameRecognizer(PickyService(0.0, ServerError("away")), 1)
-    loop = CameraLoop(camera, stream, TwoPasses(camera), recognizer, receive)
+    stream = ScriptedStream()
+    loop, _ = make_loop(stream, AWAY, receive=receive, tracker=TwoPasses)
     with pytest.raises(OSError, match="no descriptors"):
         run_virtually(loop.run())
     assert (received, stream.is_closed) == (["good"], True)

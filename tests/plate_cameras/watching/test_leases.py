@@ -181,26 +181,26 @@ async def test_cameras_without_vehicles_are_given_back_first() -> None:
     assert member.leases.has_left
 
 
-async def test_a_pass_is_certain_while_the_lease_is_valid() -> None:
+@pytest.mark.parametrize(
+    ("age_s", "is_certain"),
+    [(0.0, True), (LEASE_S - 0.6, True), (LEASE_S - 0.4, False), (LEASE_S + 1, False)],
+)
+async def test_frames_are_used_without_the_database_and_certain_while_the_lease_is_valid(
+    age_s: float, is_certain: bool
+) -> None:
+    """A lease ends half a second early, for the time of a call."""
     async with playing() as member:
         await member.hold({"gate": 4})
         assert await member.look(50.0)
-        assert member.claim_at(50.0) == LeaseClaim(4, True)
-        assert member.claim_at(50.1) == LeaseClaim(4, False)
-
-
-async def test_without_the_database_it_goes_on_and_is_not_certain() -> None:
-    async with playing() as member:
-        await member.hold({"gate": 4})
-        await member.look(50.0)
-        member.now_s += LEASE_S + 1
+        member.now_s += age_s
         await member.answer(AWAY)
         assert await member.look(57.0)
         assert member.claim_at(50.0) == LeaseClaim(4, True)
-        assert member.claim_at(57.0) == LeaseClaim(4, False)
+        assert member.claim_at(57.0) == LeaseClaim(4, is_certain)
         await member.hold({"gate": 4})
         assert await member.look(58.0)
         assert member.claim_at(58.0) == LeaseClaim(4, True)
+        assert member.claim_at(58.1) == LeaseClaim(4, False)
     assert member.followed == [["gate"]]
 
 
@@ -220,25 +220,16 @@ async def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> No
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
+async def test_a_change_that_fails_is_made_at_a_later_round(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with playing() as member:
         member.faults = [fault] * 3
         for _ in range(5):
-            await member.hold({"gate": 1}, quota=1)
-    assert member.followed == [["gate"]]
-    assert member.sharing.failures == 3
-    (told,) = [record for record in caplog.records if "cannot change" in record.message]
-    assert bool(told.exc_info) != isinstance(fault, PlateError)
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_a_camera_that_could_not_be_dropped_is_dropped_at_the_next_round(
-    fault: Exception,
-) -> None:
-    async with playing() as member:
-        await member.hold({"gate": 1, "yard": 1})
+            await member.hold({"gate": 1, "yard": 1})
+        assert member.sharing.failures == 3
+        (told,) = [record for record in caplog.records if "cannot change" in record.message]
+        assert bool(told.exc_info) != isinstance(fault, PlateError)
         member.faults = [fault]
         await member.hold({"yard": 1})
         assert not await member.look(50.0)
@@ -308,25 +299,18 @@ async def test_other_watchers_with_cameras_to_give_back_are_asked_sooner() -> No
         assert not await member.renew(Holding({"gate": 1}, 1))
 
 
-async def test_a_call_that_hangs_is_given_up_and_the_next_waits_for_it() -> None:
-    calls, goes_on = DatabaseCalls(), threading.Event()
-    with pytest.raises(StoreUnavailable, match="not answered"):
-        await calls.run(goes_on.wait, 0.01)
-    with pytest.raises(StoreUnavailable, match="not answered"):
-        await calls.run(lambda: 1, 0.01)
-    goes_on.set()
-    assert await calls.run(lambda: 2, 20) == 2
-
-
-async def test_a_call_that_fails_late_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_call_that_hangs_is_given_up_and_harms_no_later_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     calls, goes_on = DatabaseCalls(), threading.Event()
 
-    def fail() -> None:
+    def fail_late() -> None:
         goes_on.wait()
         raise StoreUnavailable("away")
 
-    with pytest.raises(StoreUnavailable, match="not answered"):
-        await calls.run(fail, 0.01)
+    for call in (fail_late, fail_late):  # the second one waits for the first one
+        with pytest.raises(StoreUnavailable, match="not answered"):
+            await calls.run(call, 0.01)
     goes_on.set()
     assert await calls.run(lambda: 2, 20) == 2
     with pytest.raises(KeyError):
@@ -348,31 +332,14 @@ async def test_a_call_without_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) 
         await DatabaseCalls().run(lambda: 1, 0.01)
 
 
-@pytest.mark.parametrize("most", [0, 3])
-async def test_a_watcher_asks_by_its_name_and_for_no_more_than_it_can_follow(most: int) -> None:
-    member = Member(most=most)
+async def test_a_watcher_asks_by_a_name_of_its_own_and_for_no_more_than_it_can_follow() -> None:
+    member = Member(most=3)
     await member.hold({})
-    assert member.leases.asked_by == {("me", most)}
-
-
-def test_no_two_watchers_of_a_machine_have_one_name() -> None:
-    member = Member()
+    assert member.leases.asked_by == {("me", 3)}
     shared = Shared(lambda: [], member.follow, member.count_open)
     names = {CameraSharing(member.leases, shared).watcher for _ in range(20)}
     assert len(names) == 20
     assert {name.rpartition("-")[0] for name in names} == {f"{socket.gethostname()}-{os.getpid()}"}
-
-
-async def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:
-    async with playing() as member:
-        await member.hold({"gate": 4})
-        member.now_s += LEASE_S - 0.6
-        assert await member.look(50.0)
-        assert member.claim_at(50.0) == LeaseClaim(4, True)
-        member.now_s += 0.1
-        await member.answer(AWAY)
-        assert await member.look(51.0)
-        assert member.claim_at(51.0) == LeaseClaim(4, False)
 
 
 async def test_cameras_change_one_time_after_the_other() -> None:

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.plates import Plates
 from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.configuration import Camera, Configuration, Line, Store, Zone
-from plate_cameras.frames import Frame
+from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.sources.status import SourceStatus
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import Requester
@@ -33,9 +33,6 @@ DRAWN = Areas(
     zones=(Zone("entry", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.5))),),
     lines=(Line("stop", ((0.0, 0.5), (1.0, 0.5))),),
 )
-
-PLATES = ((200.0, 400.0, 400.0, 440.0),)
-"""Boxes in a frame of 1920 x 1080."""
 
 
 class PlayingStream(ScriptedStream):
@@ -105,12 +102,10 @@ def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: Pass
     site = Site(store)
     configuration = Configuration((GATE,))
     assert site.reporter.drawn(configuration) == configuration
-
     store.live.draw("gate", DRAWN, Requester("anna", "-"))
     site.run_until(lambda: site.redrawn == 1)
     (camera,) = site.reporter.drawn(configuration).cameras
     assert Areas.of(camera) == DRAWN
-
     store.live.erase("gate", Requester("anna", "-"))
     site.run_until(lambda: site.redrawn == 2)
     assert site.reporter.drawn(configuration) == configuration
@@ -126,7 +121,6 @@ def test_a_database_that_is_away_stops_nothing(
     _run(site.reporter.load())
     site.run_until(lambda: site.loop.counts.frames > 100)
     assert caplog.text.count("the control room gets no states") == 1
-
     file.rmdir()
     open_store(Store(url=f"sqlite:///{file}"), tmp_path).close()  # makes the tables
     site.run_until(lambda: "gate" in store.live.states())
@@ -154,18 +148,19 @@ class ScriptedTables:
         return {"gate": SimpleNamespace(revision=1, changed_s=0.0)}
 
 
-def make_reporter(tables: ScriptedTables, redraw: Callable[[], Awaitable[None]]) -> LiveReporter:
-    return LiveReporter(tables, tuple, redraw)  # type: ignore[arg-type]
+async def report(tables: ScriptedTables, redraw: Callable[[], Awaitable[None]]) -> None:
+    """Report for half a minute."""
+    tasks = BackgroundTasks()
+    tasks.start("live reporter", LiveReporter(tables, tuple, redraw).run)  # type: ignore[arg-type]
+    await asyncio.sleep(30)
+    await tasks.stop()
 
 
 @virtually
 async def test_several_reasons_of_one_fault_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
     async def redraw() -> None: ...
 
-    reporter = make_reporter(ScriptedTables(fails=True), redraw)
-    task = asyncio.ensure_future(reporter.run())
-    await asyncio.sleep(30)
-    task.cancel()
+    await report(ScriptedTables(fails=True), redraw)
     assert len(caplog.messages) == 1
 
 
@@ -178,29 +173,23 @@ async def test_areas_that_could_not_be_taken_over_are_taken_over_later() -> None
             raise failures.pop()
         redrawn.append(True)
 
-    reporter = make_reporter(ScriptedTables(), redraw)
-    tasks = BackgroundTasks()
-    tasks.start("live reporter", reporter.run)
-    await asyncio.sleep(30)
-    await tasks.stop()
+    await report(ScriptedTables(), redraw)
     assert redrawn == [True]
 
 
-@pytest.mark.parametrize(
-    ("width", "shown"),
-    [
-        pytest.param(1280, 1280, id="a small frame stays as it is"),
-        pytest.param(1920, 960, id="full hd"),
-        pytest.param(2560, 1280, id="twice the width"),
-        pytest.param(3840, 960, id="4k"),
-    ],
-)
-def test_a_still_is_at_most_1280_pixels_wide(width: int, shown: int) -> None:
-    picture = np.full((width // 4, width, 3), 128, np.uint8)
+def show(picture: np.ndarray, blur: str, *boxes: Xyxy) -> np.ndarray:
+    """Return the still of a frame."""
+    height, width = picture.shape[:2]
     jpeg = cv2.imencode(".jpg", picture)[1].tobytes()
-    frame = Frame("gate", 1, 0.0, "wall", jpeg, (width, width // 4))
-    still = to_still(AnsweredFrame(frame, ()), "none")
-    assert cv2.imdecode(np.frombuffer(still, np.uint8), cv2.IMREAD_COLOR).shape[1] == shown
+    still = to_still(
+        AnsweredFrame(Frame("gate", 1, 0.0, "wall", jpeg, (width, height)), boxes), blur
+    )
+    return cv2.imdecode(np.frombuffer(still, np.uint8), cv2.IMREAD_COLOR)
+
+
+@pytest.mark.parametrize(("width", "shown"), [(1280, 1280), (1920, 960), (2560, 1280), (3840, 960)])
+def test_a_still_is_at_most_1280_pixels_wide(width: int, shown: int) -> None:
+    assert show(np.full((width // 4, width, 3), 128, np.uint8), "none").shape[1] == shown
 
 
 def test_a_damaged_frame_gives_no_still() -> None:
@@ -210,9 +199,7 @@ def test_a_damaged_frame_gives_no_still() -> None:
 
 def test_a_still_hides_the_plates_of_its_frame() -> None:
     noise = np.random.default_rng(1).integers(0, 255, (1080, 1920, 3), np.uint8)
-    jpeg = cv2.imencode(".jpg", noise)[1].tobytes()
-    answered = AnsweredFrame(Frame("gate", 1, 0.0, "wall", jpeg, (1920, 1080)), PLATES)
-    still = cv2.imdecode(np.frombuffer(to_still(answered, "plates"), np.uint8), cv2.IMREAD_COLOR)
+    still = show(noise, "plates", (200.0, 400.0, 400.0, 440.0))
     assert still.shape == (540, 960, 3)
     assert still[202:218, 102:198].std() < 3
     assert still[402:418, 102:198].std() > 20

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import TaskStatus
+from plate_cameras.gates.status import GateStatus
 from plate_cameras.sinks.sink_status import SinkStatus
 from plate_cameras.store.finding.inside import SiteCounts
 from plate_cameras.store.store_parts import Disk, StorageStatus
@@ -19,6 +20,9 @@ GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, ""
 YARD = CameraStatus(
     "yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer", is_service_up=False, rejected=2
 )
+NORTH = GateStatus("north", outcomes={"opened": 2})
+NORTH.delays.add(0.4)
+NORTH.delays.add(99.0)
 STATE = Snapshot(
     (GATE, YARD),
     (
@@ -35,22 +39,31 @@ STATE = Snapshot(
         TaskStatus("writer", is_running=False, has_ended=True, is_vital=True),
     ),
     lines_lost=8,
+    gates=(NORTH,),
     sites={"yard": SiteCounts(12, 3)},
 )
 
 
 def read_samples(page: str) -> dict[tuple[str, str], float]:
-    """Return the values by the names of the series and their only label."""
+    """Return the values by the names of the series and their labels."""
     families = text_string_to_metric_families(page)
     samples = [sample for family in families for sample in family.samples]
     return {(sample.name, "".join(sample.labels.values())): sample.value for sample in samples}
 
 
+def collect(state: Snapshot) -> dict[tuple[str, str], float]:
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(lambda: state))
+    return read_samples(generate_latest(registry).decode())
+
+
 @pytest.fixture(scope="module")
 def samples() -> dict[tuple[str, str], float]:
-    registry = CollectorRegistry()
-    registry.register(SnapshotCollector(lambda: STATE))
-    return read_samples(generate_latest(registry).decode())
+    return collect(STATE)
+
+
+def test_without_a_store_there_are_no_series_of_it() -> None:
+    assert ("plates_database_up", "") not in collect(Snapshot(()))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +97,10 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_watch_task_up", "camera gate", 1),
         ("plates_watch_task_up", "writer", 0),
         ("plates_watch_lines_lost_total", "", 8),
+        ("plates_gate_openings_total", "northopened", 2),
+        ("plates_gate_delay_s_bucket", "north0.5", 1),
+        ("plates_gate_delay_s_bucket", "north+Inf", 2),
+        ("plates_gate_up", "north", 1),
         ("plates_site_vehicles", "yard", 12),
         ("plates_site_overstays", "yard", 3),
     ],

@@ -30,41 +30,41 @@ class Finished(list[str]):
         return Sent(name.encode(), finish, finish)
 
 
-def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_store() -> None:
+async def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_store() -> None:
     counts, finished = Counts(), Finished()
     pictures = UnfinishedPictures(counts)
     pictures.add(finished.sent("a"), ["told", "untold"])
-    asyncio.run(pictures.finish({"untold"}))
+    await pictures.finish({"untold"})
     counts.accepted = 2
-    asyncio.run(pictures.finish(()))
+    await pictures.finish(())
     counts.accepted, counts.written = 3, 1
-    asyncio.run(pictures.finish(()))
+    await pictures.finish(())
     assert finished == []
     counts.written = 2
-    asyncio.run(pictures.finish(()))
+    await pictures.finish(())
     assert finished == ["a"]
     assert len(pictures) == 0
 
 
-def test_a_picture_without_passes_waits_for_nothing() -> None:
+async def test_a_picture_without_passes_waits_for_nothing() -> None:
     finished = Finished()
     pictures = UnfinishedPictures(Counts())
     pictures.add(finished.sent("a"), ())
-    asyncio.run(pictures.finish({"other"}))
+    await pictures.finish({"other"})
     assert finished == ["a"]
 
 
-def test_not_many_pictures_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_not_many_pictures_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unfinished_pictures, "MAX_KEPT", 2)
     finished = Finished()
     pictures = UnfinishedPictures(Counts())
     for name in ("a", "b", "c"):
         pictures.add(finished.sent(name), ["untold"])
-    asyncio.run(pictures.finish({"untold"}))
+    await pictures.finish({"untold"})
     assert finished == ["a"]
 
 
-def test_a_picture_that_cannot_be_forgotten_now_is_forgotten_later() -> None:
+async def test_a_picture_that_cannot_be_forgotten_now_is_forgotten_later() -> None:
     failures, finished = [OSError("the disk is full")], Finished()
 
     async def finish() -> None:
@@ -74,28 +74,23 @@ def test_a_picture_that_cannot_be_forgotten_now_is_forgotten_later() -> None:
 
     pictures = UnfinishedPictures()
     pictures.add(Sent(b"a", finish, finish), ())
-    asyncio.run(pictures.finish(()))
+    await pictures.finish(())
     assert finished == []
-    asyncio.run(pictures.finish(()))
+    await pictures.finish(())
     assert finished == ["a"]
 
 
-def test_the_end_of_a_camera_waits_for_the_store_a_moment_only(
+async def test_the_end_of_a_camera_waits_for_the_store_a_moment_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unfinished_pictures, "LAST_S", 0.1)
     counts, finished = Counts(accepted=1), Finished()
     pictures = UnfinishedPictures(counts)
     pictures.add(finished.sent("a"), ())
-
-    async def drain() -> None:
-        draining = asyncio.ensure_future(pictures.drain())
-        await asyncio.sleep(0)
-        counts.written = 1
-        await draining
-
-    counts.accepted = 2
-    asyncio.run(pictures.drain())
+    await pictures.drain()
     assert finished == []
-    counts.accepted = 1
-    asyncio.run(drain())
+    draining = asyncio.ensure_future(pictures.drain())
+    await asyncio.sleep(0)
+    counts.written = 1
+    await draining
+    assert finished == ["a"]

@@ -1,6 +1,8 @@
+"""The watcher of scripted cameras, whose tasks are started again at once."""
+
 import asyncio
 import errno
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -24,75 +26,7 @@ from tests.plate_cameras.watching.fakes import (
 )
 
 GATE, YARD = Camera("gate", "rtsp://gate"), Camera("yard", "rtsp://yard")
-
-
-class Site:
-    """A watcher of scripted cameras, and its results."""
-
-    def __init__(self, *, ends: bool) -> None:
-        self.opened: list[tuple[str, ScriptedStream]] = []
-        self.received: list[PassEvent] = []
-        self.ends = ends
-        recognizer = FrameRecognizer(ScriptedService(Plates()), at_once=2)
-        self.watcher = Watcher(self.open, RecordingTracker, recognizer, self.receive)
-
-    def open(self, camera: Camera) -> ScriptedStream:
-        stream = ScriptedStream([make_frame(camera.name)], ends=self.ends)
-        self.opened.append((camera.name, stream))
-        return stream
-
-    async def receive(self, event: PassEvent) -> None:
-        self.received.append(event)
-
-    def follow(self, act: Callable[[Watcher], Awaitable[None]]) -> None:
-        async def run() -> None:
-            await self.watcher.follow((GATE, YARD))
-            while not all(loop.counts.frames for loop in self.watcher.loops):
-                await asyncio.sleep(0)
-            await act(self.watcher)
-
-        asyncio.run(asyncio.wait_for(run(), 10))
-
-
-def test_every_camera_is_followed_to_its_end() -> None:
-    site = Site(ends=True)
-    site.follow(lambda watcher: watcher.finish())
-    assert sorted(event.passed.camera for event in site.received) == [
-        "gate",
-        "gate",
-        "yard",
-        "yard",
-    ]
-    assert all(stream.is_closed for _, stream in site.opened)
-
-
-def test_a_removed_camera_stops_and_its_passes_are_closed() -> None:
-    site = Site(ends=False)
-
-    async def remove(watcher: Watcher) -> None:
-        await watcher.follow((YARD,))
-        assert [event.kind for event in site.received if event.passed.camera == "gate"] == [
-            "agreed",
-            "closed",
-        ]
-        assert [stream.is_closed for _, stream in site.opened] == [True, False]
-        await watcher.stop()
-
-    site.follow(remove)
-
-
-def test_other_settings_leave_the_stream_alone() -> None:
-    site = Site(ends=False)
-
-    async def change(watcher: Watcher) -> None:
-        stricter = replace(GATE, agreement_threshold=0.99)
-        await watcher.follow((stricter, YARD))
-        loop = watcher.loops[0]
-        assert loop.camera == loop.tracker.camera == stricter  # type: ignore[attr-defined]
-        await watcher.stop()
-
-    site.follow(change)
-    assert [name for name, _ in site.opened] == ["gate", "yard"]
+CLIP = Camera("gate", "clip.mp4")
 
 
 class BrokenTracker(RecordingTracker):
@@ -105,18 +39,23 @@ class BrokenTracker(RecordingTracker):
         return events
 
 
-class RestartedSite:
-    """One camera whose streams follow a script, and whose task is started again at once."""
+def make_stream(camera: str = "gate", number: int = 0, *, ends: bool = False) -> ScriptedStream:
+    stream = ScriptedStream([make_frame(camera, number)], ends=ends)
+    stream.status = SourceStatus(state="ended" if ends else "playing")
+    return stream
 
-    def __init__(self, *streams: ScriptedStream | Exception, camera: Camera = GATE) -> None:
+
+class Site:
+    """A watcher whose streams follow a script, and its results."""
+
+    def __init__(self, *streams: ScriptedStream | Exception) -> None:
         self.streams, self.opened = [*streams], list[ScriptedStream]()
         self.received: list[PassEvent] = []
-        self.camera = camera
         self.tasks = BackgroundTasks(sleep=no_sleep)
-        recognizer = FrameRecognizer(ScriptedService(Plates()), at_once=1)
+        recognizer = FrameRecognizer(ScriptedService(Plates()), at_once=2)
         self.watcher = Watcher(self.open, BrokenTracker, recognizer, self.receive, tasks=self.tasks)
 
-    def open(self, camera: Camera) -> ScriptedStream:
+    def open(self, _: Camera) -> ScriptedStream:
         stream = self.streams.pop(0)
         if isinstance(stream, Exception):
             raise stream
@@ -126,36 +65,68 @@ class RestartedSite:
     async def receive(self, event: PassEvent) -> None:
         self.received.append(event)
 
-    def follow_until(self, is_reached: Callable[[], bool]) -> None:
+    def kinds(self, camera: str) -> list[str]:
+        return [event.kind for event in self.received if event.passed.camera == camera]
+
+    async def follow_until(self, is_reached: Callable[[], object], *cameras: Camera) -> None:
         async def run() -> None:
-            await self.watcher.follow((self.camera,))
+            await self.watcher.follow(cameras or (GATE,))
             while not is_reached():
                 await asyncio.sleep(0)
-            self.statuses = self.tasks.statuses
-            self.camera_status = CameraStatus.of(self.watcher.loops[0])
-            await self.watcher.stop()
 
-        asyncio.run(asyncio.wait_for(run(), 10))
+        await asyncio.wait_for(run(), 10)
+
+    @property
+    def frames(self) -> int:
+        """The least number of answered frames of a camera."""
+        return min(loop.counts.frames for loop in self.watcher.loops)
 
 
-def test_a_camera_that_fails_is_followed_again_with_a_new_stream(
-    caplog: pytest.LogCaptureFixture,
+async def test_every_camera_is_followed_to_its_end() -> None:
+    site = Site(make_stream(ends=True), make_stream("yard", ends=True))
+    yard = replace(CLIP, name="yard")
+    await site.follow_until(lambda: site.frames, CLIP, yard)
+    await site.watcher.finish()
+    assert site.kinds("gate") == site.kinds("yard") == ["agreed", "closed"]
+    assert all(stream.is_closed for stream in site.opened)
+    assert {status.has_ended for status in site.tasks.statuses} == {True}
+    assert CameraStatus.of(site.watcher.loops[0]).is_up
+
+
+async def test_other_settings_leave_the_stream_alone_and_a_removed_camera_is_closed() -> None:
+    site = Site(make_stream(), make_stream("yard"))
+    await site.follow_until(lambda: site.frames, GATE, YARD)
+    stricter = replace(YARD, agreement_threshold=0.99)
+    await site.watcher.follow((GATE, stricter))
+    loop = site.watcher.loops[1]
+    assert loop.camera == loop.tracker.camera == stricter  # type: ignore[attr-defined]
+    await site.watcher.follow((stricter,))
+    assert site.kinds("gate") == ["agreed", "closed"]
+    assert [stream.is_closed for stream in site.opened] == [True, False]
+    await site.watcher.stop()
+
+
+@pytest.mark.parametrize(
+    ("bad", "kinds", "error"),
+    [
+        pytest.param(make_stream(number=13), ["closed"], "KeyError", id="it fails"),
+        pytest.param(
+            make_stream(ends=True), ["agreed", "closed"], "the stream has ended", id="it ends"
+        ),
+    ],
+)
+async def test_a_camera_whose_stream_fails_or_ends_is_followed_again_with_a_new_one(
+    bad: ScriptedStream, kinds: list[str], error: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad, good = make_stream(make_frame(number=13)), make_stream(make_frame(number=14))
-    site = RestartedSite(bad, good)
-    site.follow_until(lambda: len(site.opened) == 2 and not good.frames)
-    assert [event.kind for event in site.received[:1]] == ["closed"]
+    good = make_stream(number=14)
+    site = Site(bad, good)
+    await site.follow_until(lambda: len(site.opened) == 2 and not good.frames)
+    (status,) = site.tasks.statuses
+    assert (status.name, status.failures) == ("camera gate", 1)
+    await site.watcher.stop()
+    assert site.kinds("gate")[: len(kinds)] == kinds
     assert (bad.is_closed, good.is_closed) == (True, True)
-    assert [(status.name, status.failures) for status in site.statuses] == [("camera gate", 1)]
-    assert "KeyError" in caplog.text
-
-
-def test_a_file_at_its_end_has_ended_and_is_up() -> None:
-    stream = make_stream(make_frame(), ends=True)
-    stream.status = replace(stream.status, state="ended")
-    site = RestartedSite(stream, camera=Camera("gate", "clip.mp4"))
-    site.follow_until(lambda: site.tasks.statuses[0].has_ended)
-    assert (site.statuses[0].has_ended, site.camera_status.is_up) == (True, True)
+    assert error in status.last_error + caplog.text
 
 
 @pytest.mark.parametrize(
@@ -168,43 +139,29 @@ def test_a_file_at_its_end_has_ended_and_is_up() -> None:
     ],
     ids=repr,
 )
-def test_a_camera_that_cannot_be_opened_is_tried_again(error: Exception) -> None:
-    site = RestartedSite(error, error, make_stream(make_frame()))
-    site.follow_until(lambda: len(site.opened) == 1 and not site.opened[0].frames)
-    assert site.statuses[0].failures == 2
-
-
-def test_a_camera_that_failed_is_not_up_and_tells_why() -> None:
-    site = RestartedSite(OSError("no descriptors"))
-    site.follow_until(lambda: bool(site.watcher.loops[0].failure))
-    assert (site.camera_status.state, site.camera_status.is_up) == ("failed", False)
-    assert site.camera_status.error == "OSError: no descriptors"
+async def test_a_camera_that_cannot_be_opened_is_not_up_tells_why_and_is_tried_again(
+    error: Exception,
+) -> None:
+    site = Site(error, error, make_stream())
+    await site.follow_until(lambda: site.watcher.loops[0].failure)
+    status = CameraStatus.of(site.watcher.loops[0])
+    assert (status.state, status.is_up) == ("failed", False)
+    assert str(error) in status.error
+    await site.follow_until(lambda: len(site.opened) == 1 and not site.opened[0].frames)
+    assert site.tasks.statuses[0].failures == 2
+    await site.watcher.stop()
 
 
 async def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> None:
-    first, second = make_stream(make_frame()), make_stream(make_frame())
-    site = RestartedSite(first, second)
+    def fail(_: object) -> None:
+        raise RuntimeError("no pipe")
+
+    first, second = make_stream(), make_stream()
+    site = Site(first, second)
     first.configure = fail  # type: ignore[method-assign]
     drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
     await site.watcher.follow((GATE,))
     await site.watcher.follow((drawn,))
     assert (first.is_closed, site.opened) == (True, [first, second])
     await site.watcher.stop()
-
-
-async def test_a_stream_is_closed_although_its_task_never_ran() -> None:
-    stream = make_stream(make_frame())
-    site = RestartedSite(stream)
-    await site.watcher.follow((GATE,))
-    await site.watcher.stop()
-    assert stream.is_closed
-
-
-def make_stream(*frames: Frame, ends: bool = False) -> ScriptedStream:
-    stream = ScriptedStream(frames, ends=ends)
-    stream.status = SourceStatus(state="playing")
-    return stream
-
-
-def fail(_: object) -> None:
-    raise RuntimeError("no pipe")
+    assert second.is_closed  # although its task never ran

@@ -6,9 +6,13 @@ from orchestrator.serving.gateway.policy.api_keys import hash_of
 
 
 def write_keys(folder: Path, **keys: str) -> Path:
-    """Write a file of keys by their names; a key that is named as a priority has it."""
+    """Write a file of keys by their names; a key that is named as a priority has it.
+
+    Each may have 64 calls at once, be the service as small as it may.
+    """
     tables = (
-        f'[{name}]\nsha256 = "{hash_of(key)}"\npriority = "{name}"\n' for name, key in keys.items()
+        f'[{name}]\nsha256 = "{hash_of(key)}"\npriority = "{name}"\ncalls = 64\n'
+        for name, key in keys.items()
     )
     file = folder / "keys.toml"
     file.write_text("".join(tables))

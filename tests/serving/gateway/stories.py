@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.gateway.policy.admission import Admission, Counts, RateLimit
+from orchestrator.serving.gateway.policy.admission import Admission, Counts
 from orchestrator.serving.gateway.policy.clients import USUAL, Client
 from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import USUAL_COST, Cost
@@ -64,6 +64,13 @@ class Story:
         return await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def upload(story: Story, name: str, priority: int, size: int) -> asyncio.Task[None]:
+    """Start an upload, and run it until it waits."""
+    task = asyncio.create_task(story.upload(client(name, priority=priority), size))
+    await settle()
+    return task
+
+
 def client(
     name: str = "a", calls: int = 100, rate: float = 1000.0, priority: int = USUAL
 ) -> Client:
@@ -80,12 +87,7 @@ def enter_often(admitting: Admission, caller: Client, times: int) -> None:
             pass
 
 
-def take_each_second(rates: RateLimit, clients: int) -> None:
-    for number in range(clients):
-        rates.take(client(str(number), rate=1.0), float(number))
-
-
-async def settle() -> None:
-    """Run all tasks until each waits."""
-    for _ in range(10):
+async def settle(steps: int = 10) -> None:
+    """Run all tasks until each waits, or for a number of steps."""
+    for _ in range(steps):
         await asyncio.sleep(0)

@@ -2,11 +2,15 @@
 
 import json
 import socket
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import product
 
 import grpc
+import psutil
 import pytest
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
@@ -81,7 +85,9 @@ def test_a_client_that_goes_away_while_its_answer_waits_leaves_no_traceback(
     assert [line for line in worker.lines if not line.startswith("canary")] == []
 
 
-def test_a_call_is_forwarded_and_answered(gateway: Running) -> None:
+def test_a_call_is_forwarded_and_answered_and_leaves_one_line_without_its_picture(
+    gateway: Running,
+) -> None:
     status, headers, body = answer_of(gateway.send())
     assert (status, headers["content-type"]) == (200, "application/json")
     assert json.loads(body) == {
@@ -90,12 +96,7 @@ def test_a_call_is_forwarded_and_answered(gateway: Running) -> None:
         "id": "gate-7",
         "outputs": [{"name": "texts", "datatype": "BYTES", "shape": [0, 1], "data": []}],
     }
-    request = gateway.triton.requests[-1]
-    assert request.raw_input_contents[0].endswith(GREY)
-
-
-def test_each_call_leaves_one_line_and_no_picture(gateway: Running) -> None:
-    answer_of(gateway.send())
+    assert gateway.triton.requests[-1].raw_input_contents[0].endswith(GREY)
     gateway.ask("POST", INFER, b"{}")
     lines = [json.loads(line) for line in gateway.audit.read_text().splitlines()[-2:]]
     assert [(one["client"], one["what"], one["status"], one["plates"]) for one in lines] == [
@@ -108,22 +109,27 @@ def test_each_call_leaves_one_line_and_no_picture(gateway: Running) -> None:
 def test_every_path_of_triton_but_ours_is_unknown(gateway: Running) -> None:
     before = len(gateway.triton.requests)
     paths = [
-        "/v2/repository/index",
-        "/v2/repository/models/yolo/unload",
-        "/v2/systemsharedmemory/region/x/register",
-        "/v2/cudasharedmemory/status",
-        "/v2/logging",
-        "/v2/trace/setting",
-        "/v2/models/yolo/infer",
-        "/v2/models/yolo",
-        "/v2/models/plate_recognition/stats",
-        "/v2/models/plate_recognition/generate",
-        "/v2/models/stats",
+        "repository/index",
+        "repository/models/yolo/unload",
+        "systemsharedmemory/region/x/register",
+        "cudasharedmemory/status",
+        "logging",
+        "trace/setting",
+        "models/yolo/infer",
+        "models/yolo",
+        "models/plate_recognition/stats",
+        "models/plate_recognition/generate",
+        "models/stats",
     ]
-    assert {path: gateway.ask("POST", path, b"{}")[0] // 100 for path in paths} == dict.fromkeys(
-        paths, 4
-    )
+    answers = {path: gateway.ask("POST", f"/v2/{path}", b"{}")[0] // 100 for path in paths}
+    assert answers == dict.fromkeys(paths, 4)
     assert len(gateway.triton.requests) == before
+
+
+@pytest.mark.parametrize("path", ["/docs/", "//evil.example/..", "/v1/recognize/"])
+def test_no_redirect_is_made(gateway: Running, path: str) -> None:
+    status, headers, _ = gateway.ask("GET", path)
+    assert (status, headers.get("location")) == (404, None)
 
 
 @pytest.mark.parametrize(
@@ -144,3 +150,29 @@ def test_a_body_that_nobody_wants_is_refused_while_it_is_sent(
         urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30)
     with raised.value as answer:
         assert (answer.code, answer.headers["connection"]) == (status, "close")
+
+
+def test_requests_without_end_take_no_memory(gateway: Running) -> None:
+    (worker,) = gateway.gateway.workers
+    process = psutil.Process(worker.process.pid)
+    gateway.ask("GET", "/healthz")
+    before = most = process.memory_info().rss
+    left = b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40_000
+    with gateway.socket() as caller:
+        caller.settimeout(0.05)
+        deadline = time.monotonic() + 60
+        while left and time.monotonic() < deadline:
+            with suppress(TimeoutError):
+                left = left[caller.send(left[:65536]) :]
+            with suppress(TimeoutError):
+                caller.recv(MIB)
+            most = max(most, process.memory_info().rss)
+    assert not left
+    assert most - before < 30 * MIB
+
+
+def test_both_addresses_of_localhost_are_answered(gateway: Running) -> None:
+    options = gateway.gateway.options
+    ports = [address.port for address in (options.http, options.grpc, options.metrics)]
+    for address in product(("127.0.0.1", "::1"), ports):
+        socket.create_connection(address, timeout=5).close()

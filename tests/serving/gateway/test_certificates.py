@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import ssl
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from orchestrator.serving.gateway import certificates
 from orchestrator.serving.gateway.certificates import Certificate, expiry_of
 from tests.client.certificates import Certificate as Files
 from tests.client.certificates import make_certificate
+from tests.serving.gateway.loops import run
 
 
 @pytest.fixture(scope="module")
@@ -50,43 +52,37 @@ async def shown(port: int) -> bytes:
     return certificate
 
 
-async def until_new(certificate: Certificate, new: Files) -> None:
-    while certificate.pair[1] != new.chain.read_bytes():
-        await asyncio.sleep(0.01)
+@pytest.fixture
+def run_coroutine() -> Callable:
+    return run
 
 
-def test_new_connections_get_the_new_certificate(
-    made: tuple[Files, Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_new_connections_get_the_new_certificate(
+    made: tuple[Files, Files], tmp_path: Path, monkeypatch, run_coroutine: Callable
 ) -> None:
     monkeypatch.setattr(certificates, "EVERY_S", 0.01)
     old, new = made
-
-    async def run() -> tuple[list[bytes], list[bytes]]:
-        certificate = Certificate(*install(old, tmp_path))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*certificate.files)
-        certificate.serve_with([context])
-        http = await asyncio.start_server(lambda _, w: w.close(), "127.0.0.1", 0, ssl=context)
-        rpc = grpc.aio.server()
-        ports = [http.sockets[0].getsockname()[1]]
-        ports.append(rpc.add_secure_port("127.0.0.1:0", certificate.to_grpc()))
-        await rpc.start()
-        watch = asyncio.create_task(certificate.watch())
-        before = [await shown(port) for port in ports]
-        install(new, tmp_path)
-        await asyncio.wait_for(until_new(certificate, new), 10)
-        after = [await shown(port) for port in ports]
-        watch.cancel()
-        http.close()
-        await rpc.stop(None)
-        return before, after
-
-    before, after = asyncio.run(run())
-    assert before == [der_of(old)] * 2
-    assert after == [der_of(new)] * 2
+    certificate = Certificate(*install(old, tmp_path))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate.files)
+    certificate.serve_with([context])
+    http = await asyncio.start_server(lambda _, w: w.close(), "127.0.0.1", 0, ssl=context)
+    rpc = grpc.aio.server()
+    ports = [http.sockets[0].getsockname()[1]]
+    ports.append(rpc.add_secure_port("127.0.0.1:0", certificate.to_grpc()))
+    await rpc.start()
+    watch = asyncio.create_task(certificate.watch())
+    assert [await shown(port) for port in ports] == [der_of(old)] * 2
+    install(new, tmp_path)
+    while certificate.pair[1] != new.chain.read_bytes():
+        await asyncio.sleep(0.01)
+    assert [await shown(port) for port in ports] == [der_of(new)] * 2
+    watch.cancel()
+    http.close()
+    await rpc.stop(None)
 
 
-def test_files_that_do_not_belong_together_leave_the_old_certificate(
+def test_files_that_cannot_be_used_leave_the_old_certificate(
     made: tuple[Files, Files], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     old, new = made
@@ -94,23 +90,14 @@ def test_files_that_do_not_belong_together_leave_the_old_certificate(
     pair = certificate.pair
     shutil.copy(new.chain, tmp_path / "chain.pem")  # its key comes later
     certificate.refresh()
-    assert certificate.pair == pair
-    assert "the old one stays" in caplog.text
-    shutil.copy(new.private_key, tmp_path / "key.pem")
-    certificate.refresh()
-    assert certificate.pair == (new.private_key.read_bytes(), new.chain.read_bytes())
-
-
-def test_files_that_are_gone_leave_the_old_certificate(
-    made: tuple[Files, Files], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    certificate = Certificate(*install(made[0], tmp_path))
-    pair = certificate.pair
     (tmp_path / "key.pem").unlink()
     certificate.refresh()
     certificate.refresh()
     assert certificate.pair == pair
-    assert caplog.text.count("the old one stays") == 1
+    assert caplog.text.count("the old one stays") == 2
+    shutil.copy(new.private_key, tmp_path / "key.pem")
+    certificate.refresh()
+    assert certificate.pair == (new.private_key.read_bytes(), new.chain.read_bytes())
 
 
 @pytest.mark.parametrize("text", [None, "no certificate"])
@@ -150,34 +137,14 @@ def certificate(last: datetime, name: str = "localhost") -> bytes:
         pytest.param(datetime(2050, 1, 1, tzinfo=timezone.utc), id="four digits"),
     ],
 )
-def test_the_last_second_of_a_certificate_is_found(last: datetime) -> None:
-    assert expiry_of(certificate(last)) == last.timestamp()
+def test_the_last_second_of_the_first_of_a_chain_that_expires_is_found(last: datetime) -> None:
+    later = certificate(last + DAY, "n" * 64)
+    assert expiry_of(b"a comment\n" + later + b"\n" + certificate(last)) == last.timestamp()
 
 
-def test_a_long_name_is_skipped() -> None:
-    last = datetime(2030, 1, 1, tzinfo=timezone.utc)
-    assert expiry_of(certificate(last, "n" * 64)) == last.timestamp()
-
-
-def test_the_first_of_a_chain_that_expires_counts() -> None:
-    first, second = (datetime(2030 + year, 1, 1, tzinfo=timezone.utc) for year in (0, 1))
-    chain = b"a comment\n" + certificate(second) + b"\n" + certificate(first)
-    assert expiry_of(chain) == first.timestamp()
-
-
-@pytest.mark.parametrize(
-    "chain",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(b"\xff", id="bytes"),
-        pytest.param(
-            b"-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----", id="nothing in it"
-        ),
-        pytest.param(
-            b"-----BEGIN CERTIFICATE-----\nAgEB\n-----END CERTIFICATE-----", id="a number"
-        ),
-    ],
-)
-def test_what_is_no_certificate_is_an_error(chain: bytes) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        expiry_of(chain)
+@pytest.mark.parametrize("content", [b"MAA=", b"AgEB"], ids=["nothing in it", "a number"])
+def test_what_is_no_certificate_is_an_error(content: bytes) -> None:
+    pem = b"-----BEGIN CERTIFICATE-----\n" + content + b"\n-----END CERTIFICATE-----"
+    for chain in (b"", b"\xff", pem):
+        with pytest.raises(ValueError, match=r"."):
+            expiry_of(chain)

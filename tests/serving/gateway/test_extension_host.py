@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,7 @@ from orchestrator.serving.gateway.options import GatewayOptions, Limits
 
 
 class Room:
-    """An extension with one route, whose parts may fail.
-
-    Attributes:
-        duty: Its task.
-        runs: How often the task was started.
-    """
+    """An extension with one route and one task, whose parts may fail."""
 
     def __init__(self, duty: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.duty, self.runs = duty, 0
@@ -59,41 +55,42 @@ async def rest() -> None:
     await asyncio.Event().wait()
 
 
-def play(
-    folder: Path,
-    open_room: Callable[[], Any],
-    act: Callable[[ExtensionHost, DataPlane], Coroutine[Any, Any, None]],
-) -> None:
-    async def run() -> None:
-        service = DataPlane(GatewayOptions(audit=folder / "audit", limits=Limits(calls=1)))
-        host = ExtensionHost(service, open_room)
-        await host.start()
-        running = asyncio.create_task(host.run())
-        await act(host, service)
-        assert not running.done()
-        running.cancel()
-        await asyncio.wait([running])
-        await host.close()
-        await service.close()
-
-    asyncio.run(asyncio.wait_for(run(), 30))
+@asynccontextmanager
+async def hosted(
+    folder: Path, open_room: Callable[[], Any]
+) -> AsyncIterator[tuple[ExtensionHost, DataPlane]]:
+    service = DataPlane(GatewayOptions(audit=folder / "audit", limits=Limits(calls=1)))
+    host = ExtensionHost(service, open_room)
+    await host.start()
+    running = asyncio.create_task(host.run())
+    yield host, service
+    assert not running.done()
+    running.cancel()
+    await asyncio.wait([running])
+    await host.close()
+    await service.close()
 
 
-async def status_of(host: ExtensionHost, path: str, method: str = "GET", body: bytes = b"") -> int:
-    """Return the status of a request that is answered in this loop."""
+async def until_open(host: ExtensionHost) -> None:
+    while await status_of(host, "/room") != 200:
+        await asyncio.sleep(0.01)
+
+
+async def status_of(host: ExtensionHost, path: str, method: str = "GET") -> int:
+    """Return the status of a request without a body, which is answered in this loop."""
     statuses: list[int] = []
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body}
+        return {"type": "http.request", "body": b""}
 
     async def send(message: dict[str, Any]) -> None:
         statuses.append(message.get("status", 0))
 
-    headers = [(b"host", b"localhost"), (b"content-length", b"%d" % len(body))]
     scope = {
         "type": "http", "method": method, "path": path, "raw_path": path.encode(),
-        "query_string": b"", "headers": headers, "http_version": "1.1", "scheme": "http",
-        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000), "root_path": "",
+        "query_string": b"", "headers": [(b"host", b"localhost"), (b"content-length", b"0")],
+        "http_version": "1.1", "scheme": "http", "root_path": "",
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000),
     }  # fmt: skip
     await host.app(scope, receive, send)  # type: ignore[arg-type]
     return statuses[0]
@@ -102,7 +99,7 @@ async def status_of(host: ExtensionHost, path: str, method: str = "GET", body: b
 @pytest.mark.parametrize(
     "error", [SettingsError("a wrong file"), RuntimeError("a fault"), SystemExit(3)], ids=repr
 )
-def test_a_room_that_cannot_be_opened_is_opened_later(
+async def test_a_room_that_cannot_be_opened_is_opened_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     monkeypatch.setattr(extension_host, "RETRY_S", 0.01)
@@ -113,19 +110,17 @@ def test_a_room_that_cannot_be_opened_is_opened_later(
             raise failures.pop()
         return Room(rest)
 
-    async def act(host: ExtensionHost, service: DataPlane) -> None:
+    async with hosted(tmp_path, open_room) as (host, service):
         assert await status_of(host, "/v1/recognize", "POST") == 400  # a picture is wanted
         assert await status_of(host, "/room") == 503
         assert service.broken() == ("control room: it cannot be opened",)
-        while await status_of(host, "/room") != 200:
-            await asyncio.sleep(0.01)
+        await until_open(host)
         assert await status_of(host, "/other") == 404
         assert service.broken() == ("control room: database",)
+        assert await status_of(host, "/v1/recognize", "POST") == 400  # it cannot tell who calls
 
-    play(tmp_path, open_room, act)
 
-
-def test_a_room_that_hangs_at_its_start_holds_nothing_up(
+async def test_a_room_that_hangs_at_its_start_holds_nothing_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extension_host, "OPEN_S", 0.01)
@@ -135,14 +130,11 @@ def test_a_room_that_hangs_at_its_start_holds_nothing_up(
         assert goes_on.wait(20)
         return Room(rest)
 
-    async def act(host: ExtensionHost, _service: DataPlane) -> None:
+    async with hosted(tmp_path, open_room) as (host, _):
         assert await status_of(host, "/v1/recognize", "POST") == 400
         assert await status_of(host, "/room") == 503
         goes_on.set()
-        while await status_of(host, "/room") != 200:
-            await asyncio.sleep(0.01)
-
-    play(tmp_path, open_room, act)
+        await until_open(host)
 
 
 async def fail() -> None:
@@ -153,22 +145,12 @@ async def end() -> None: ...
 
 
 @pytest.mark.parametrize("duty", [fail, end])
-def test_a_task_that_ends_is_started_again(
+async def test_a_task_that_ends_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duty: Callable[[], Any]
 ) -> None:
     monkeypatch.setattr(extension_host, "RETRY_S", 0.01)
     room = Room(duty)
-
-    async def act(host: ExtensionHost, _service: DataPlane) -> None:
+    async with hosted(tmp_path, lambda: room) as (host, _):
         while room.runs < 3:
             await asyncio.sleep(0.01)
         assert await status_of(host, "/v1/recognize", "POST") == 400
-
-    play(tmp_path, lambda: room, act)
-
-
-def test_a_room_that_cannot_tell_who_calls_knows_nobody(tmp_path: Path) -> None:
-    async def act(host: ExtensionHost, _service: DataPlane) -> None:
-        assert await status_of(host, "/v1/recognize", "POST") == 400
-
-    play(tmp_path, lambda: Room(rest), act)

@@ -20,6 +20,7 @@ from orchestrator.serving.protocol.gateway_events import (
 )
 
 DIED = WorkerDied("stn", "SIGSEGV", ("gate-7#1-2",), is_last=True)
+ONE_OF_MANY = WorkerDied("stn", "SIGSEGV")
 RENEWED = WorkersReplaced("stn")
 MOVED = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
 
@@ -55,10 +56,15 @@ def hear(*lines: str, calls: int = 1, processes: int = 1) -> DataPlane:
     return asyncio.run(story())
 
 
-def test_a_death_is_counted_once_for_all_processes() -> None:
-    page = hear(event_to_json(DIED), event_to_json(WorkerDied("stn", "SIGSEGV", is_counted=False)))
-    told = b'plates_gateway_worker_deaths_total{how="SIGSEGV",model="stn"} 1.0'
-    assert told in page.metrics.render()
+def test_a_death_is_counted_once_for_all_processes_and_a_line_that_says_nothing_is_told(
+    caplog,
+) -> None:
+    """How long a worker hung is no label."""
+    deaths = DIED, WorkerDied("stn", "SIGSEGV", is_counted=False), WorkerDied("stn", "hung for 2 s")
+    page = hear("{", *map(event_to_json, deaths)).metrics.render()
+    for how in (b"SIGSEGV", b"hung"):
+        assert b'plates_gateway_worker_deaths_total{how="%s",model="stn"} 1.0' % how in page
+    assert "wanted JSON of one" in caplog.text
 
 
 async def waits_for_another(service: DataPlane) -> bool:
@@ -77,39 +83,21 @@ async def waits_for_another(service: DataPlane) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("after", "is_eased"),
+    ("events", "sizes", "is_held_back"),
     [
-        pytest.param([], True, id="dead"),
-        pytest.param([RENEWED], False, id="renewed"),
-        pytest.param([WorkersReplaced("yolo")], True, id="another one renewed"),
-        pytest.param([MOVED], False, id="another Triton"),
+        pytest.param([DIED], {}, True, id="dead"),
+        pytest.param([DIED, RENEWED], {}, False, id="renewed"),
+        pytest.param([DIED, WorkersReplaced("yolo")], {}, True, id="another one renewed"),
+        pytest.param([DIED, MOVED], {}, False, id="another Triton"),
+        pytest.param([ONE_OF_MANY], {"calls": 16}, False, id="four of one process"),
+        pytest.param([ONE_OF_MANY], {"calls": 16, "processes": 4}, True, id="one of each of four"),
     ],
 )
 def test_calls_are_held_back_from_a_death_until_there_is_another_worker(
-    after: list[Event], is_eased: bool
+    events: list[Event], sizes: dict[str, int], *, is_held_back: bool
 ) -> None:
-    service = hear(event_to_json(DIED), *(event_to_json(one) for one in after))
-    assert asyncio.run(waits_for_another(service)) is is_eased
-
-
-@pytest.mark.parametrize(
-    ("processes", "is_one"),
-    [pytest.param(1, False, id="four of one"), pytest.param(4, True, id="one of each of four")],
-)
-def test_processes_share_the_calls_that_are_not_held_back(processes: int, is_one: bool) -> None:
-    service = hear(event_to_json(WorkerDied("stn", "SIGSEGV")), calls=16, processes=processes)
-    assert asyncio.run(waits_for_another(service)) is is_one
-
-
-def test_how_long_a_worker_hung_is_no_label() -> None:
-    page = hear(event_to_json(WorkerDied("stn", "hung for 2.6 s"))).metrics.render()
-    assert b'plates_gateway_worker_deaths_total{how="hung",model="stn"} 1.0' in page
-
-
-def test_a_line_that_says_nothing_is_told_and_the_next_is_heeded(caplog) -> None:
-    service = hear("{", event_to_json(DIED))
-    assert b'{how="SIGSEGV",model="stn"} 1.0' in service.metrics.render()
-    assert "wanted JSON of one" in caplog.text
+    service = hear(*map(event_to_json, events), **sizes)
+    assert asyncio.run(waits_for_another(service)) is is_held_back
 
 
 def test_a_file_in_place_of_a_pipe_says_nothing(tmp_path: Path) -> None:

@@ -70,25 +70,23 @@ def exit_codes(gateway: Gateway) -> list[int | None]:
     return [worker.process.returncode for worker in gateway.workers]
 
 
+def pids(gateway: Gateway) -> list[int]:
+    return [worker.process.pid for worker in gateway.workers]
+
+
 def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
     gateway: Gateway, tmp_path: Path
 ) -> None:
     """The processes get no secrets, write no core dumps, and have their own sessions."""
     assert gateway.monitor()
     until(lambda: [file.stat().st_size > 0 for file in tmp_path.iterdir()] == [True] * 2, "both")
-    assert {int(file.name) for file in tmp_path.iterdir()} == {
-        worker.process.pid for worker in gateway.workers
-    }
+    assert {int(file.name) for file in tmp_path.iterdir()} == {*pids(gateway)}
     about = {"cores": [1, 1], "key": None, "folder": str(launcher.PACKAGES), "session": True}
     assert [json.loads(file.read_text()) for file in tmp_path.iterdir()] == [about] * 2
     gateway.stop()
     assert not gateway.monitor()
     assert exit_codes(gateway) == [-signal.SIGTERM] * 2
     gateway.stop()  # as often as one likes
-
-
-def pids(gateway: Gateway) -> list[int]:
-    return [worker.process.pid for worker in gateway.workers]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
@@ -103,24 +101,25 @@ def test_a_process_that_is_lost_is_replaced_beside_the_others(
     gateway.wait_until_listening()
 
 
+MOVED = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
+
+
 def test_a_process_that_replaces_another_knows_where_triton_is(
     gateway: Gateway, tmp_path: Path
 ) -> None:
-    moved = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
-    gateway.send(moved)
-    gateway.command = [
-        sys.executable,
-        "-c",
-        f"import sys; lines = [sys.stdin.readline() for _ in '12']\n"
-        f"open({str(tmp_path / 'told')!r}, 'w').write(lines[1])\n"
-        "import signal; signal.pause()",
-    ]
+    gateway.send(MOVED)
+    file = tmp_path / "told"
+    code = (
+        "import signal, sys\nlines = [sys.stdin.readline() for _ in '12']\n"
+        f"open({str(file)!r}, 'w').write(lines[1])\nsignal.pause()"
+    )
+    gateway.command = [sys.executable, "-c", code]
     killed = gateway.workers[1].process
     killed.kill()
     killed.wait()
     assert gateway.monitor()
-    until(lambda: (tmp_path / "told").exists() and (tmp_path / "told").read_text(), "an event")
-    assert event_from_json((tmp_path / "told").read_text()) == moved
+    until(lambda: file.exists() and file.read_text(), "an event")
+    assert event_from_json(file.read_text()) == MOVED
 
 
 def test_a_gateway_without_any_of_its_processes_must_be_restarted(gateway: Gateway) -> None:
@@ -148,38 +147,42 @@ def test_a_process_that_ends_again_and_again_leaves_the_others_alone(
     assert gateway.monitor()
     assert pids(gateway)[0] == first
     assert pids(gateway)[1] in tried
-    gateway.send(TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics"))
+    gateway.send(MOVED)
     gateway.command = command
     monkeypatch.setattr(launcher, "REPLACED_S", 0.0)  # it is later
     until(lambda: gateway.monitor() and gateway.workers[1].is_running(), "another attempt")
 
 
-def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:
-    gateway = start(replace(options, processes=1), [sys.executable, "-c", NEVER_ENDS])
-    gateway.stop(timeout_s=0)
+def test_what_does_not_end_is_killed_and_what_it_said_is_shown(options, caplog) -> None:
+    code = f"import sys; print('no IPv6 here', file=sys.stderr)\n{NEVER_ENDS}"
+    with caplog.at_level(logging.WARNING):
+        gateway = start(replace(options, processes=1), [sys.executable, "-c", code])
+        gateway.stop(timeout_s=0)
+        until(lambda: caplog.messages, "what it said")
     assert exit_codes(gateway) == [-signal.SIGKILL]
+    assert caplog.messages == ["no IPv6 here"]
+
+
+SAYS = "import sys; print('{}', file=sys.stderr); sys.exit('{}')"
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
+    ("command", "message"),
     [
-        pytest.param(
-            "import sys; print('Traceback', file=sys.stderr); sys.exit('gateway: no such file')",
-            "no such file",
-            id="a-sentence",
-        ),
-        pytest.param(
-            "import sys; print('first', file=sys.stderr); sys.exit('second')",
-            "first second",
-            id="lines",
-        ),
-        pytest.param("raise SystemExit(3)", "it left no message (exit status 3)", id="nothing"),
+        ([sys.executable, "-c", SAYS.format("Traceback", "gateway: no such file")], "no such file"),
+        ([sys.executable, "-c", SAYS.format("first", "second")], "first second"),
+        ([sys.executable, "-c", "raise SystemExit(3)"], "it left no message (exit status 3)"),
+        (["/nowhere"], "/nowhere cannot be run: No such file or directory"),
     ],
+    ids=["a sentence", "lines", "nothing", "no program"],
 )
-def test_a_process_that_ends_is_told_once(options, caplog, code: str, message: str) -> None:
+def test_a_process_that_ends_is_told_once(
+    options: GatewayOptions, caplog, command: list[str], message: str
+) -> None:
     with caplog.at_level(logging.WARNING), pytest.raises(ServerError) as raised:
-        start(options, [sys.executable, "-c", code])
-    assert str(raised.value) == f"gateway: ended while starting: {message}"
+        start(options, command)
+    reason = message if command == ["/nowhere"] else f"ended while starting: {message}"
+    assert str(raised.value) == f"gateway: {reason}"
     assert caplog.messages == []
 
 
@@ -199,20 +202,6 @@ def test_processes_that_run_are_ended_when_another_cannot_be(options, monkeypatc
         start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
     assert not begun[0].is_running()
     assert not folders[0].exists()
-
-
-def test_a_program_that_cannot_be_run_is_told(options) -> None:
-    with pytest.raises(ServerError, match=r"^gateway: /nowhere cannot be run: No such file or"):
-        start(options, ["/nowhere"])
-
-
-def test_what_a_process_says_while_it_starts_is_shown_when_it_has(options, caplog) -> None:
-    code = "import sys; print('no IPv6 here', file=sys.stderr)\n" + ENDS_WHEN_TOLD
-    with caplog.at_level(logging.WARNING):
-        gateway = start(replace(options, processes=1), [sys.executable, "-c", code])
-        gateway.stop()
-        until(lambda: caplog.messages, "what it said")
-    assert caplog.messages == ["no IPv6 here"]
 
 
 def test_a_gateway_that_does_not_listen_is_given_up(gateway: Gateway) -> None:

@@ -1,65 +1,62 @@
-"""Addresses of a gateway, and the processes that share them."""
+"""Addresses of a gateway, its background tasks, and its shutdown."""
 
 import resource
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
 from functools import partial
-from itertools import product
 from pathlib import Path
 
+import grpc
 import pytest
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.errors import ServerError
 from orchestrator.serving.gateway.launcher import Gateway, start
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits, to_json
 from orchestrator.serving.gateway.server import HttpServer, serve
-from orchestrator.serving.gateway.upstream.health import Canary
 from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
-from tests.serving.gateway.conftest import Running, Start
+from tests.serving.gateway.conftest import GREY, Running, Start, answer_of
 from tests.serving.gateway.loops import run
 from tests.waiting import until
 
 
-def run_gateway(options: GatewayOptions) -> str:
-    """Return the error of a gateway that cannot start."""
-    done = subprocess.run(
-        [sys.executable, "-m", "orchestrator.serving.gateway"],
-        input=to_json(options), capture_output=True, text=True, check=False, timeout=60,
+def options_at(folder: Path) -> GatewayOptions:
+    http, grpc_address, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    return GatewayOptions(
+        triton_grpc="127.0.0.1:1", http=http, grpc=grpc_address, metrics=metrics,
+        audit=folder / "audit", limits=Limits(calls=1),
     )  # fmt: skip
-    assert done.returncode == 1
-    return done.stderr
 
 
 @pytest.mark.parametrize("taken", ["http", "grpc", "metrics"])
 def test_a_port_is_not_shared_with_another_service(taken: str, tmp_path: Path, monkeypatch) -> None:
     """The other service shares its port with this user's processes, like a gateway."""
     monkeypatch.setenv("GRPC_VERBOSITY", "NONE")  # as whoever starts it sets it
-    names = ("http", "grpc", "metrics")
-    addresses = {
-        name: Address("127.0.0.1", port) for name, port in zip(names, free_ports(3), strict=True)
-    }
-    options = GatewayOptions(audit=tmp_path / "audit", **addresses)
-    with socket.create_server(("127.0.0.1", addresses[taken].port), reuse_port=True):
-        said = run_gateway(options)
-    assert said.startswith(f"gateway: {addresses[taken]}: cannot be listened on: ")
+    options = options_at(tmp_path)
+    address = getattr(options, taken)
+    with socket.create_server(("127.0.0.1", address.port), reuse_port=True):
+        done = subprocess.run(
+            [sys.executable, "-m", "orchestrator.serving.gateway"],
+            input=to_json(options), capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    said = done.stderr
+    assert (done.returncode, said.partition("on: ")[0]) == (
+        1,
+        f"gateway: {address}: cannot be listened ",
+    )
     assert said.count("\n") == 1
 
 
-def test_both_addresses_of_localhost_are_answered(begin: Start) -> None:
-    options = begin().gateway.options
-    ports = [address.port for address in (options.http, options.grpc, options.metrics)]
-    for address in product(("127.0.0.1", "::1"), ports):
-        socket.create_connection(address, timeout=5).close()
-
-
 def test_another_service_may_have_the_other_address(tmp_path: Path) -> None:
-    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
-    options = GatewayOptions(http=http, grpc=grpc, metrics=metrics, audit=tmp_path / "audit")
-    with socket.create_server(("::1", http.port), family=socket.AF_INET6):
+    options = options_at(tmp_path)
+    with socket.create_server(("::1", options.http.port), family=socket.AF_INET6):
         gateway = start(options)
         assert gateway.monitor()
         gateway.stop(timeout_s=0)
@@ -103,11 +100,7 @@ main()
 def test_a_process_whose_task_dies_is_told_of_and_another_started(tmp_path: Path, caplog) -> None:
     order = tmp_path / "die"
     command = [sys.executable, "-c", DIES_WHEN_TOLD, str(order)]
-    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
-    options = GatewayOptions(
-        triton_grpc="127.0.0.1:1", http=http, grpc=grpc, metrics=metrics,
-        audit=tmp_path / "audit", limits=Limits(calls=1),
-    )  # fmt: skip
+    options = options_at(tmp_path)
     gateways: list[Gateway] = []
 
     def begin() -> Gateway:
@@ -130,24 +123,60 @@ def test_a_process_whose_task_dies_is_told_of_and_another_started(tmp_path: Path
     assert {"Traceback (most recent call last):", "ValueError: not a number"} <= {*caplog.messages}
 
 
-@pytest.mark.parametrize(
-    ("owner", "task"),
-    [
-        pytest.param(Canary, "watch", id="canary"),
-        pytest.param(HttpServer, "serve", id="HTTP server"),
-    ],
-)
-def test_a_task_that_dies_in_the_background_ends_the_process(
-    tmp_path: Path, monkeypatch, owner: type, task: str
-) -> None:
+def test_a_server_that_dies_in_the_background_ends_the_process(tmp_path: Path, monkeypatch) -> None:
     async def die(*_: object) -> None:
         raise ValueError("not a number")
 
-    monkeypatch.setattr(owner, task, die)
-    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
-    options = GatewayOptions(
-        triton_grpc="127.0.0.1:1", http=http, grpc=grpc, metrics=metrics,
-        audit=tmp_path / "audit", limits=Limits(calls=1),
-    )  # fmt: skip
+    monkeypatch.setattr(HttpServer, "serve", die)
     with pytest.raises(ServerError, match=r"^a task in the background failed: ValueError\('not a"):
-        run(serve(options))
+        run(serve(options_at(tmp_path)))
+
+
+SOON_S = 12
+"""Less than the grace period of 15 s, and enough for a busy machine."""
+
+
+def is_closed(running: Running) -> bool:
+    try:
+        running.socket().close()
+    except ConnectionError:  # refused, or reset as it was about to be
+        return True
+    return False
+
+
+def test_calls_in_work_are_answered_and_nobody_else_delays_the_end(begin: Start) -> None:
+    """Idle connections, half a request and further signals do not delay it."""
+    running = begin()
+    (worker,) = running.gateway.workers
+    with grpc.insecure_channel(str(running.gateway.options.grpc)) as channel:
+        stub = GRPCInferenceServiceStub(channel)
+        assert running.ask("GET", "/healthz")[0] == 200  # its connection stays
+        silent = running.socket()
+        silent.sendall(b"GET / HT")
+        running.triton.gate.clear()
+        connection, call = running.send(), stub.ModelInfer.future(infer_request())
+        assert [running.triton.asked.acquire(timeout=20) for _ in range(2)] == [True, True]
+        worker.process.send_signal(signal.SIGTERM)
+        until(lambda: is_closed(running), "a closed port")
+        with pytest.raises(grpc.RpcError) as raised:
+            stub.ServerLive(pb.ServerLiveRequest())
+        assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
+        for number in (signal.SIGTERM, signal.SIGINT):
+            worker.process.send_signal(number)
+        running.triton.gate.set()
+        status, headers, _ = answer_of(connection)
+        assert (status, headers["connection"]) == (200, "close")
+        assert call.result().model_name == "plate_recognition"
+        assert worker.process.wait(SOON_S) == 0
+    assert [line for line in worker.lines if not line.startswith("canary:")] == []
+    silent.close()
+
+
+def infer_request() -> pb.ModelInferRequest:
+    encoded = pb.ModelInferRequest.InferInputTensor(
+        name="encoded_image", datatype="BYTES", shape=[1]
+    )
+    element = struct.pack("<I", len(GREY)) + GREY
+    return pb.ModelInferRequest(
+        model_name="plate_recognition", inputs=[encoded], raw_input_contents=[element]
+    )

@@ -1,3 +1,5 @@
+"""Infer calls and answers over gRPC."""
+
 import numpy as np
 import pytest
 from tritonclient.grpc import InferResult
@@ -12,6 +14,8 @@ MODEL = "plate_recognition"
 Input = pb.ModelInferRequest.InferInputTensor
 Output = pb.ModelInferRequest.InferRequestedOutputTensor
 SHARED = {"shared_memory_region": pb.InferParameter(string_param="x")}
+EMPTY = pb.InferTensorContents()
+UNSIGNED = {"a": pb.InferParameter(uint64_param=1)}
 MIB = 1024 * 1024
 
 
@@ -34,120 +38,96 @@ def delimited(number: int, content: bytes = b"") -> bytes:
     return bytes([number << 3 | 2, len(content)]) + content
 
 
-class TestCall:
-    def test_raw_contents_are_the_inputs(self) -> None:
-        inputs = [tensor(), Input(name="b", datatype="BYTES", shape=[1])]
-        call = to_call(request(inputs=inputs, raw_input_contents=[b"123456", b"78"]), {})
-        assert call == InferenceRequest(
-            MODEL,
-            (Tensor("input__0", "UINT8", (1, 2, 3), b"123456"), Tensor("b", "BYTES", (1,), b"78")),
-        )
-
-    def test_everything_beside_the_inputs(self) -> None:
-        parameters = {
-            "roi": pb.InferParameter(string_param="0,0,1,1"),
-            "max_plates": pb.InferParameter(int64_param=3),
-            "text_threshold": pb.InferParameter(double_param=0.5),
-            "flag": pb.InferParameter(bool_param=True),
-        }
-        call = to_call(
-            request(
-                model_version="1",
-                id="7",
-                outputs=[Output(name="texts"), Output(name="corners")],
-                parameters=parameters,
-            ),
-            {"traceparent": "00-1"},
-        )
-        assert (call.version, call.id, call.outputs) == ("1", "7", ("texts", "corners"))
-        assert call.parameters == {
-            "roi": "0,0,1,1",
-            "max_plates": 3,
-            "text_threshold": 0.5,
-            "flag": True,
-        }
-        assert call.trace == {"traceparent": "00-1"}
-
-    @pytest.mark.parametrize(
-        ("sent", "content"),
-        [
-            pytest.param(typed("UINT8", [0, 1, 3]), b"", id="nothing"),
-            pytest.param(typed("UINT8", [2], uint_contents=[0, 255]), b"\0\xff", id="numbers"),
-            pytest.param(typed("BYTES", [1], bytes_contents=[b"\xff\xd8"]), encode([b"\xff\xd8"]),
-                         id="a file"),
-        ],
-    )  # fmt: skip
-    def test_contents_may_be_typed(self, sent: pb.ModelInferRequest, content: bytes) -> None:
-        assert to_call(sent, {}).inputs[0].data == content
-
-    @pytest.mark.parametrize(
-        ("sent", "message"),
-        [
-            pytest.param(request(raw_input_contents=[b"", b""]), "each of 1 inputs, got 2",
-                         id="raw contents of nobody"),
-            pytest.param(request(inputs=[tensor(contents=pb.InferTensorContents())]),
-                         "contents or raw_input_contents, got both", id="both"),
-            pytest.param(request(inputs=[tensor(parameters=SHARED)]),
-                         "no parameters of a tensor, got 'shared_memory_region'", id="shared"),
-            pytest.param(request(outputs=[Output(name="texts", parameters=SHARED)]),
-                         "output 'texts': wanted no parameters of a tensor", id="shared output"),
-            pytest.param(request(inputs=[tensor(shape=[-1, -6, 1])]), "wanted no negative sizes",
-                         id="negative"),
-            pytest.param(request(inputs=[tensor()] * 2, raw_input_contents=[b""] * 2),
-                         "inputs: wanted each name once", id="twice"),
-            pytest.param(request(outputs=[Output(name="a")] * 33), "outputs: wanted up to 32",
-                         id="outputs"),
-            pytest.param(request(id="x" * 9999), "id: wanted up to 256", id="id"),
-            pytest.param(request(parameters={"a": pb.InferParameter()}), "'a': .* got none",
-                         id="no value"),
-            pytest.param(request(parameters={"a": pb.InferParameter(uint64_param=1)}),
-                         "'a': wanted a text, a number, .* got uint64_param", id="unsigned"),
-            pytest.param(typed("FP16", [1], fp32_contents=[1]), "BYTES in contents, got 'FP16'",
-                         id="type"),
-            pytest.param(typed("UINT8", [1], int_contents=[1]),
-                         "wanted uint_contents alone, got int_contents", id="other contents"),
-            pytest.param(typed("UINT8", [1], uint_contents=[1], bool_contents=[True]),
-                         "wanted uint_contents alone, got bool_", id="two contents"),
-            pytest.param(typed("UINT8", [1], uint_contents=[256]), "wanted data that fits UINT8",
-                         id="too large"),
-            pytest.param(typed("UINT8", [3], uint_contents=[1]), "wanted 3 elements .* got 1",
-                         id="fewer"),
-            pytest.param(typed("UINT8", [2**62] * 300, uint_contents=[1]),
-                         "wanted up to 8 dimensions, got 300", id="dimensions"),
-        ],
-    )  # fmt: skip
-    def test_a_request_that_is_not_understood_is_refused(self, sent, message: str) -> None:
-        with pytest.raises(RequestError, match=message) as raised:
-            to_call(sent, {})
-        assert len(str(raised.value)) < 200
+def test_raw_contents_are_the_inputs() -> None:
+    inputs = [tensor(), Input(name="b", datatype="BYTES", shape=[1])]
+    call = to_call(request(inputs=inputs, raw_input_contents=[b"123456", b"78"]), {})
+    assert call == InferenceRequest(
+        MODEL,
+        (Tensor("input__0", "UINT8", (1, 2, 3), b"123456"), Tensor("b", "BYTES", (1,), b"78")),
+    )
 
 
-class TestMessage:
-    def test_it_is_read_as_it_was_sent(self) -> None:
-        sent = request(outputs=[Output(name="texts")], raw_input_contents=[bytes(MIB)])
-        assert parse_request(sent.SerializeToString()) == sent
-        assert parse_request(b"") == pb.ModelInferRequest()
+def test_everything_beside_the_inputs_is_read() -> None:
+    values = {"string_param": "0,0", "int64_param": 3, "double_param": 0.5, "bool_param": True}
+    parameters = {name: pb.InferParameter(**{name: value}) for name, value in values.items()}
+    outputs = [Output(name="texts"), Output(name="corners")]
+    sent = request(model_version="1", id="7", outputs=outputs, parameters=parameters)
+    call = to_call(sent, {"traceparent": "00-1"})
+    assert (call.version, call.id, call.outputs) == ("1", "7", ("texts", "corners"))
+    assert (call.parameters, call.trace) == (values, {"traceparent": "00-1"})
 
-    @pytest.mark.parametrize(
-        ("message", "said"),
-        [
-            pytest.param(b"\xff" * 100, "got other bytes", id="junk"),
-            pytest.param(b"\x08\1", "got other bytes", id="a number"),
-            pytest.param(delimited(1, b"abc")[:-1], "got other bytes", id="cut"),
-            pytest.param(delimited(1, b"abc")[:1], "got other bytes", id="cut in a length"),
-            pytest.param(delimited(1, b"\xff"), "wanted a ModelInferRequest", id="no text"),
-            pytest.param(delimited(6) * 84, "wanted up to 83 fields, got more", id="outputs"),
-            pytest.param(request(id="x" * 4 * MIB).SerializeToString(),
-                         "wanted up to 4194304 bytes beside raw_input_contents", id="long id"),
-            pytest.param(typed("UINT8", [4 * MIB], uint_contents=[0] * 4 * MIB).SerializeToString(),
-                         "wanted up to 4194304 bytes beside raw_input_contents", id="typed"),
-        ],
-    )  # fmt: skip
-    def test_bytes_that_are_no_message_or_become_much_memory_are_refused(
-        self, message, said
-    ) -> None:
-        with pytest.raises(RequestError, match=said):
-            parse_request(message)
+
+@pytest.mark.parametrize(
+    ("sent", "content"),
+    [
+        (typed("UINT8", [0, 1, 3]), b""),
+        (typed("UINT8", [2], uint_contents=[0, 255]), b"\0\xff"),
+        (typed("BYTES", [1], bytes_contents=[b"\xff\xd8"]), encode([b"\xff\xd8"])),
+    ],
+    ids=["nothing", "numbers", "a file"],
+)
+def test_contents_may_be_typed(sent: pb.ModelInferRequest, content: bytes) -> None:
+    assert to_call(sent, {}).inputs[0].data == content
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (request(raw_input_contents=[b"", b""]), "each of 1 inputs, got 2"),
+        (request(inputs=[tensor(contents=EMPTY)]), "contents or raw_input_contents, got both"),
+        (request(inputs=[tensor(parameters=SHARED)]), "no parameters .* 'shared_memory_region'"),
+        (
+            request(outputs=[Output(name="texts", parameters=SHARED)]),
+            "output 'texts': wanted no parameters of a tensor",
+        ),
+        (request(inputs=[tensor(shape=[-1, -6, 1])]), "wanted no negative sizes"),
+        (request(id="x" * 9999), "id: wanted up to 256"),
+        (request(parameters={"a": pb.InferParameter()}), "'a': .* got none"),
+        (request(parameters=UNSIGNED), "'a': wanted a text, a number, .* got uint64_param"),
+        (typed("FP16", [1], fp32_contents=[1]), "BYTES in contents, got 'FP16'"),
+        (typed("UINT8", [1], int_contents=[1]), "wanted uint_contents alone, got int_contents"),
+        (typed("UINT8", [1], uint_contents=[1], bool_contents=[True]), "alone, got bool_"),
+        (typed("UINT8", [1], uint_contents=[256]), "wanted data that fits UINT8"),
+        (typed("UINT8", [3], uint_contents=[1]), "wanted 3 elements .* got 1"),
+        (typed("UINT8", [2**62] * 300, uint_contents=[1]), "wanted up to 8 dimensions, got 300"),
+    ],
+)
+def test_a_request_that_is_not_understood_is_refused(
+    sent: pb.ModelInferRequest, message: str
+) -> None:
+    with pytest.raises(RequestError, match=message) as raised:
+        to_call(sent, {})
+    assert len(str(raised.value)) < 200
+
+
+def test_a_message_is_read_as_it_was_sent() -> None:
+    sent = request(outputs=[Output(name="texts")], raw_input_contents=[bytes(MIB)])
+    assert parse_request(sent.SerializeToString()) == sent
+    assert parse_request(b"") == pb.ModelInferRequest()
+
+
+LARGE = typed("UINT8", [4 * MIB], uint_contents=[0] * 4 * MIB).SerializeToString()
+MUCH = "wanted up to 4194304 bytes beside raw_input_contents"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        pytest.param(b"\xff" * 100, "got other bytes", id="junk"),
+        pytest.param(b"\x08\1", "got other bytes", id="a number"),
+        pytest.param(delimited(1, b"abc")[:-1], "got other bytes", id="cut"),
+        pytest.param(delimited(1, b"abc")[:1], "got other bytes", id="cut in a length"),
+        pytest.param(delimited(1, b"\xff"), "wanted a ModelInferRequest", id="no text"),
+        pytest.param(delimited(6) * 84, "wanted up to 83 fields, got more", id="outputs"),
+        pytest.param(request(id="x" * 4 * MIB).SerializeToString(), MUCH, id="long id"),
+        pytest.param(LARGE, MUCH, id="typed"),
+    ],
+)
+def test_bytes_that_are_no_message_or_become_much_memory_are_refused(
+    message: bytes, said: str
+) -> None:
+    with pytest.raises(RequestError, match=said):
+        parse_request(message)
 
 
 def test_tritonclient_reads_an_answer() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from orchestrator.errors import ServerError
+from orchestrator.host.subprocesses import STOP_SIGNALS, defer_stops
 from orchestrator.serving.supervisor import service_loop
 from orchestrator.serving.supervisor.service_loop import (
     Backoff,
@@ -159,6 +160,24 @@ def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(events) 
 def test_an_interrupt_during_a_check_stops_everything(events) -> None:
     run(Fake("a", events, checks=[KeyboardInterrupt()]).spec)
     assert events == ["start a", "stop a 20"]
+
+
+@pytest.mark.parametrize(
+    ("number", "dies"),
+    [(signal.SIGTERM, True), (signal.SIGINT, True), *((one, False) for one in STOP_SIGNALS)],
+)
+def test_a_signal_while_a_service_is_stopped_ends_all_after_that(number, dies, events) -> None:
+    class Stopped(Fake):
+        def stop(self, timeout_s: float = 20.0) -> None:
+            with defer_stops():
+                signal.raise_signal(number)
+                super().stop(timeout_s)
+
+    before = signal.signal(number, signal.default_int_handler)
+    a, b = Fake("a", events), Stopped("b", events, checks=[not dies])
+    run(a.spec, b.spec, checks=1)
+    assert signal.signal(number, before) is signal.default_int_handler
+    assert events == ["start a", "start b", f"stop b {1 if dies else 20}", "stop a 20"]
 
 
 class Clock:

@@ -15,9 +15,12 @@ from workshop.benchmarks.first_light import __main__ as first_light
 from workshop.benchmarks.first_light import decoding_step, server_steps
 from workshop.benchmarks.first_light.__main__ import write_page
 from workshop.benchmarks.first_light.decoding_step import draw_files
-from workshop.benchmarks.first_light.faults_step import report
-from workshop.benchmarks.first_light.server_steps import NVIDIA_SMI, OPTIONS, watch_gpu_memory
-from workshop.benchmarks.first_light.steps import REHEARSAL, WAYS, WHOLE, StepResult
+from workshop.benchmarks.first_light.server_steps import (
+    NVIDIA_SMI,
+    report,
+    watch_gpu_memory,
+)
+from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
 from workshop.benchmarks.service import wait
 
 RIGHT = StepResult("The machine", ("what", "value"), (("GPU", "none"),))
@@ -100,14 +103,6 @@ def test_nvimagecodec_has_opencvs_pixels_and_its_time_is_measured() -> None:
     assert (rows["progressive"], found.wrong) == (("641x481", "641x481", "0.00"), ())
     assert rows["four components"] == ("641x481", "left to OpenCV", "")
     assert [*found.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
-
-
-def test_each_way_to_run_a_server_is_a_step_with_options() -> None:
-    steps = [*first_light.list_steps(WHOLE)]
-    assert [f"settings-{way}" for way in WAYS] == [
-        step for step in steps if step[:9] == "settings-"
-    ]
-    assert {*WAYS} == OPTIONS.keys()
 
 
 SMI = """#!/bin/sh

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from orchestrator.settings import Settings
-from workshop.benchmarks.bench.pipelines import Pipeline
+from workshop.benchmarks.bench.server import Pipeline
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.stage_budgets import BUDGETS_MS, ROWS, list_exceeded, measure_round, show
 

@@ -1,6 +1,6 @@
-"""Networks that read one text from the middle of every picture, and pictures for them."""
+"""Made-up networks, scenes, answers and outcomes for tests of evaluation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,8 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from orchestrator.plates import Plate
 from tests.scripted_networks import IDENTITY, logits_of, rows
-from workshop.evaluation.yolo_labels import write_labels
+from workshop.evaluation.conditions.camera_conditions import EVERY_CONDITION, Condition
+from workshop.evaluation.datasets import LabelledPlate, write_labels
+from workshop.evaluation.detection import Detected
+from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
+from workshop.rendering.scenery import scene
 
 READS = "A123BC77"
 """The text that the scripted networks read, with a score of 0.98."""
@@ -49,4 +54,60 @@ def write_scenes(folder: Path, *texts: str) -> Path:
         write_labels(folder / f"labels/val/{index}.txt", [MIDDLE], SIZE_WH)
         lines.append(f"{index}.png,{text},std,{','.join(map(str, MIDDLE))}")
     (folder / "labels.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+LEFT, RIGHT = (0.0, 0.0, 100.0, 20.0), (200.0, 0.0, 300.0, 20.0)
+NEAR_LEFT = (0.0, 0.0, 80.0, 20.0)  # IoU 0.8 with LEFT
+HALF_LEFT = (0.0, 0.0, 50.0, 20.0)  # IoU 0.5
+FAR = (500.0, 0.0, 600.0, 20.0)
+
+
+def picture(*found, labels=(LEFT, RIGHT), ignored=()) -> Detected:
+    boxes, scores = zip(*found, strict=True) if found else ((), ())
+    return Detected("a.jpg", boxes, scores, labels, ignored)
+
+
+TEXT = "A001AA77"
+LABEL = LabelledPlate(TEXT, "std", (0.0, 0.0, 60.0, 30.0))
+
+
+def outcome(verdict: str, score: float = 0.9, width_px: float = 100.0) -> Outcome:
+    """Return a plate with this outcome."""
+    if verdict == MISSED:
+        return Outcome(Path("a.jpg"), LABEL)
+    read = "X001AA77" if verdict == WRONG else TEXT
+    shown = "" if verdict == NOT_SHOWN else read
+    box = (0.0, 0.0, width_px, 20.0)
+    plate = Plate(box, 0.9, shown, score, read, candidates=((read, score),))
+    return Outcome(Path("a.jpg"), LABEL, plate)
+
+
+def judged(
+    exceptions: Mapping[Condition, list[Outcome]], plates: int = 2
+) -> dict[Condition, list[Outcome]]:
+    """So many plates, read under each condition but those named."""
+    read = [outcome(READ)] * plates
+    return {condition: exceptions.get(condition, read) for condition in EVERY_CONDITION}
+
+
+STREET_WH = (960, 720)
+
+
+def write_streets(
+    folder: Path, *streets: Sequence[str], size_wh: tuple[int, int] = STREET_WH
+) -> Path:
+    """Draw a street for each group of texts; label it in `labels.csv` and in YOLO format."""
+    rows = ["image,text,type,x0,y0,x1,y1"]
+    for index, texts in enumerate(streets):
+        drawn = scene(texts, size_wh, seed=index)
+        for images in ("images", "images/val"):
+            (folder / images).mkdir(parents=True, exist_ok=True)
+            cv2.imwrite(str(folder / images / f"{index}.png"), drawn.picture)
+        boxes = drawn.xyxy.tolist()
+        for text, (x0, y0, x1, y1) in zip(texts, boxes, strict=True):
+            rows.append(f"{index}.png,{text},std,{x0 - 9},{y0 - 9},{x1 + 9},{y1 + 9}")
+        (folder / "labels/val").mkdir(parents=True, exist_ok=True)
+        write_labels(folder / f"labels/val/{index}.txt", boxes, size_wh)
+    (folder / "labels.csv").write_text("\n".join(rows) + "\n")
     return folder

@@ -1,13 +1,21 @@
+"""Distances of texts, and what scores say."""
+
 import pytest
 
+from workshop.evaluation.proportions import bin_of, wilson_interval
 from workshop.evaluation.reading import (
     Confusion,
-    LetterCount,
+    Coverage,
     align,
+    brier_score,
     character_error_rate,
     count_confusions,
-    count_letters,
+    coverage_at,
+    coverage_curve,
     edit_distance,
+    equal_mass_reliability,
+    expected_calibration_error,
+    reliability,
 )
 
 
@@ -55,25 +63,74 @@ def test_confusions_come_most_frequent_first() -> None:
     assert counted == [Confusion("M", "H", 2), Confusion("", "X", 1), Confusion("7", "", 1)]
 
 
-def test_no_plates_have_no_letters() -> None:
-    assert count_letters([], []) == ()
+SCORES = [0.95, 0.85, 0.55, 0.52, 0.15]
+RIGHT = [True, True, True, False, False]
 
 
-def test_letters_are_counted_by_place_right_or_wrong() -> None:
-    counts = count_letters([("X1A", "Y1A"), ("X2B", "X2B")], [True, False])
-    assert counts == (
-        LetterCount(1, "X", "X", 1, 0),
-        LetterCount(1, "X", "Y", 1, 1),
-        LetterCount(3, "A", "A", 1, 1),
-        LetterCount(3, "B", "B", 1, 0),
-    )
+def test_bins_hold_counts_mean_scores_and_accuracy() -> None:
+    diagram = reliability(SCORES, RIGHT)
+    assert [one.count for one in diagram] == [0, 1, 0, 0, 0, 2, 0, 0, 1, 1]
+    assert diagram[5].score == pytest.approx(0.535)
+    assert diagram[5].accuracy == 0.5
+    assert diagram[0].accuracy is None
+    assert reliability([1.0], [True])[-1].count == 1
 
 
-def test_places_of_letters_are_those_of_the_true_text() -> None:
-    # "A12B" read with a digit more, and a text without its first letter
-    counts = count_letters([("A12B", "A312B"), ("X1", "1")], [True, True])
-    assert counts == (
-        LetterCount(1, "A", "A", 1, 1),
-        LetterCount(1, "X", "", 1, 1),
-        LetterCount(4, "B", "B", 1, 1),
-    )
+def test_expected_calibration_error_weighs_bins_by_count() -> None:
+    # (0.05 + 0.15 + 2 * 0.035 + 0.15) / 5
+    assert expected_calibration_error(reliability(SCORES, RIGHT)) == pytest.approx(0.084)
+
+
+def test_bins_of_equal_mass_hold_equally_many() -> None:
+    # 0.15, 0.52 | 0.55, 0.85 would be 2.5 each: the first edge is at round(2.5) = 2
+    low, high = equal_mass_reliability(SCORES, RIGHT, bins=2)
+    assert (low.count, low.low, low.high, low.accuracy) == (2, 0.15, 0.52, 0)
+    assert (high.count, high.low, high.high, high.accuracy) == (3, 0.55, 0.95, 1)
+    # (2 * (0.335 - 0) + 3 * (1 - 2.35 / 3)) / 5
+    assert expected_calibration_error([low, high]) == pytest.approx((0.67 + 0.65) / 5)
+
+
+def test_readings_of_one_score_share_a_bin_whatever_their_order() -> None:
+    scores, right = [0.9, 0.5, 0.5, 0.5], [True, True, False, False]
+    bins = equal_mass_reliability(scores, right, bins=2)
+    assert [one.count for one in bins] == [3, 1]
+    assert equal_mass_reliability(scores[::-1], right[::-1], bins=2) == bins
+
+
+def test_brier_score_is_the_mean_squared_distance() -> None:
+    assert brier_score([1.0, 0.5, 0.2], [True, True, False]) == pytest.approx((0.25 + 0.04) / 3)
+
+
+def test_nothing_has_no_calibration() -> None:
+    assert expected_calibration_error(reliability([], [])) is None
+    assert equal_mass_reliability([], []) == []
+    assert expected_calibration_error([]) is None
+    assert brier_score([], []) is None
+    assert coverage_curve([], []) == []
+
+
+def test_coverage_grows_as_the_threshold_falls() -> None:
+    assert coverage_curve([0.9, 0.5, 0.5, 0.2], [True, False, True, True]) == [
+        Coverage(0.9, 0.25, 0.0),
+        Coverage(0.5, 0.75, pytest.approx(1 / 3)),
+        Coverage(0.2, 1.0, 0.25),
+    ]
+
+
+def test_the_most_coverage_of_a_precision_is_found() -> None:
+    curve = coverage_curve([0.9, 0.5, 0.4, 0.2], [True, False, True, True])
+    assert coverage_at(curve, 0.99) == Coverage(0.9, 0.25, 0.0)
+    assert coverage_at(curve, 0.75) == Coverage(0.2, 1.0, 0.25)
+    assert coverage_at(coverage_curve([0.9], [False]), 0.99) is None
+
+
+def test_the_wilson_interval_of_a_textbook() -> None:
+    # Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81 of 263
+    assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson_interval(0, 0) is None
+    assert wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+@pytest.mark.parametrize(("value", "number"), [(0, 0), (39.9, 0), (40, 1), (60, 2), (1000, 2)])
+def test_an_edge_belongs_to_the_bin_above(value: float, number: int) -> None:
+    assert bin_of(value, (40, 60)) == number

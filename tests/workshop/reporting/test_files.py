@@ -1,8 +1,12 @@
+"""Reports as files, tables, sheets, and the machine."""
+
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 
 from orchestrator.errors import DataError
@@ -13,6 +17,18 @@ from workshop.reporting.files import (
     read_report,
     write_csv,
     write_report,
+)
+from workshop.reporting.machine import Machine, describe_machine
+from workshop.reporting.sheets import GAP_PX, arrange, cut_out, write_sheets
+from workshop.reporting.tables import (
+    Row,
+    compare,
+    format_count,
+    format_figure,
+    format_number,
+    format_percent,
+    format_table,
+    ratio,
 )
 
 
@@ -119,3 +135,120 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_plainly(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No space"), explain_write_errors(tmp_path):
         raise OSError(28, "No space left on device")
+
+
+def test_the_first_column_is_left_and_the_others_are_right() -> None:
+    table = format_table(("", "plates", "ms"), [("std", 7, "1.25"), ("other", None, "30.0")])
+    assert table == "       plates    ms\nstd         7  1.25\nother       -  30.0"
+
+
+@pytest.mark.parametrize("format_", [format_count, format_figure, format_number, format_percent])
+def test_a_missing_figure_is_a_dash(format_) -> None:
+    assert format_(None) == "-"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0.00"),
+        (0.054, "0.05"),
+        (1.234, "1.23"),
+        (-1.234, "-1.23"),
+        pytest.param(9.996, "10.0", id="rounded to one digit more"),
+        (12.34, "12.3"),
+        pytest.param(99.96, "100", id="rounded to a whole number"),
+        (1234.5, "1234"),
+    ],
+)
+def test_three_digits_mean_something(value: float, text: str) -> None:
+    assert format_figure(value) == text
+
+
+def test_more_digits_can_be_asked_for() -> None:
+    assert format_figure(1.23456, 5) == "1.2346"
+
+
+@dataclass(frozen=True)
+class Speed:
+    calls: int
+    p50_ms: float | None = None
+
+
+ROWS = (
+    Row[Speed]("calls", lambda speed: speed.calls, format_count),
+    Row[Speed]("p50, ms", lambda speed: speed.p50_ms),
+)
+
+
+def test_each_report_has_a_column() -> None:
+    rows = compare(ROWS, [Speed(8, 1.5), Speed(9)])
+    assert rows == [["calls", "8", "9"], ["p50, ms", "1.50", "-"]]
+
+
+def test_a_figure_that_no_report_has_is_left_out() -> None:
+    assert compare(ROWS, [Speed(8)]) == [["calls", "8"]]
+
+
+def test_a_missing_figure_has_no_ratio() -> None:
+    assert ratio(None, 2) is None
+    assert ratio(1, 0) is None
+    assert ratio(0, 2) == 0
+
+
+RED = (0, 0, 255)
+
+
+def plain(colour: tuple[int, int, int]) -> np.ndarray:
+    return np.full((10, 20, 3), colour, np.uint8)
+
+
+def test_tiles_are_laid_out_row_by_row() -> None:
+    sheet = arrange([plain((9, 9, 9)), plain((8, 8, 8)), plain(RED)], columns=2)
+    assert sheet.shape == (2 * 10 + 3 * GAP_PX, 2 * 20 + 3 * GAP_PX, 3)
+    top, left = 10 + 2 * GAP_PX, GAP_PX
+    assert (sheet[top : top + 10, left : left + 20] == RED).all()
+
+
+def test_sheets_hold_so_many_tiles(tmp_path: Path) -> None:
+    paths = write_sheets([plain(RED)] * 5, tmp_path, "misses", columns=2, rows=1)
+    assert [path.name for path in paths] == ["misses_1.png", "misses_2.png", "misses_3.png"]
+    assert cv2.imread(str(paths[2])).shape[1] == 20 + 2 * GAP_PX
+
+
+def test_sheets_of_an_earlier_run_are_removed_and_no_others(tmp_path: Path) -> None:
+    for name in ("misses_7.png", "other_1.png", "misses_all.png"):
+        (tmp_path / name).touch()
+    assert write_sheets([], tmp_path, "misses") == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["misses_all.png", "other_1.png"]
+
+
+def test_a_sheet_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write_sheets([plain(RED)], tmp_path / "nowhere", "misses")
+
+
+def test_a_view_is_centred_on_its_box() -> None:
+    picture = np.zeros((40, 80, 3), np.uint8)
+    picture[10:20, 40:60] = RED
+    view, affine = cut_out(picture, (40, 10, 60, 20), (40, 20), span=1.0)
+    assert view.shape == (20, 40, 3)
+    assert view[10, 20].tolist() == list(RED)
+    assert (affine @ [40, 10, 1]).tolist() == [0, 0]
+
+
+def test_beyond_the_edge_a_view_is_grey() -> None:
+    view, _ = cut_out(np.zeros((40, 80, 3), np.uint8), (0, 0, 20, 10), (40, 20), span=2.0)
+    assert view[0, 0].tolist() == [150, 150, 150]
+
+
+def test_a_machine_is_described_and_read_back(tmp_path: Path) -> None:
+    machine = describe_machine("2.54.0")
+    assert machine.triton == "2.54.0"
+    assert machine.cores >= 1
+    assert set(machine.packages) >= {"torch", "openvino"}
+    write_report(machine, tmp_path / "machine.json")
+    assert read_report(Machine, tmp_path / "machine.json") == machine
+
+
+def test_without_a_server_there_is_no_version_of_it() -> None:
+    assert describe_machine().triton is None

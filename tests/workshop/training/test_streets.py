@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from workshop.evaluation.yolo_labels import read_labels
+from workshop.evaluation.datasets import read_labels
 from workshop.rendering.scenery import Scene
 from workshop.training.streets import SIDE_PX, draw_streets, main, write_data
 

@@ -17,13 +17,13 @@ from orchestrator import load_networks
 from orchestrator.formats.plate_formats import read_formats
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from workshop.training.cli.train import train
 from workshop.training.detector.detector_recipe import (
     DetectorData,
     DetectorRecipe,
     DetectorSchedule,
 )
 from workshop.training.reader.reader_recipe import REHEARSED, ReaderRecipe, ReaderSchedule
+from workshop.training.train_commands import train
 
 pytestmark = pytest.mark.server
 
@@ -198,7 +198,7 @@ def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: P
 
 
 ENDLESS = """
-from workshop.training.cli.train import train
+from workshop.training.train_commands import train
 arguments = ["reader", "tiny.toml", "--out", "run", "--device", "cpu", "--threads", "1"]
 train([*arguments, "--formats", "formats.toml", "--steps", "100000"], standalone_mode=False)
 """

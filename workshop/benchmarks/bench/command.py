@@ -41,9 +41,6 @@ def bench(
     ] = None,
     grpc_url: Annotated[Text, typer.Option(help="host:port of the same, gRPC.")] = None,
     metrics_url: Annotated[Text, typer.Option(help="http://host:port/metrics of the same.")] = None,
-    admin_key: Annotated[
-        str, typer.Option(envvar="PLATES_ADMIN_KEY", help="Of the same, for shared memory.")
-    ] = "",
     server: CapacityOptions,
     verbose: VerboseOption = False,
 ) -> None:
@@ -57,7 +54,7 @@ def bench(
             out=out,
             plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
-            transports=tuple(transport or plan.choose_transports(address, admin_key)),
+            transports=tuple(transport or plan.choose_transports(address)),
             concurrencies=parse_numbers(concurrency, "concurrency")
             if concurrency
             else plan.CONCURRENCIES,
@@ -66,7 +63,6 @@ def bench(
             rounds=rounds,
             address=address,
             server=server,
-            admin_key=admin_key,
         )
         has_failed, text = _measure(planned)
         typer.echo(text)
@@ -77,7 +73,7 @@ def bench(
 def _measure(planned: plan.Plan) -> tuple[bool, str]:
     """Measure, and write the report; tell whether anything failed, and return its text."""
     check_packages("torch", "matplotlib", "psutil")
-    from workshop.benchmarks.bench.run import run
+    from workshop.benchmarks.bench.report import run
 
     report, text = run(planned)
     return report.has_failed, text

@@ -10,10 +10,9 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import check_range
 from orchestrator.networks.options import CapacityOptions
 
-HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
+HTTP_RAW, HTTP_ENCODED, GRPC = "http-raw", "http-encoded", "grpc"
 IN_PROCESS = "in-process"
-OVER_GRPC = (GRPC, GRPC_SHM)
-TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
+TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, IN_PROCESS)
 PLATES = (0, 1, 4, 20)
 CONCURRENCIES = (1, 2, 4, 8, 16)
 SECONDS, ROUNDS = 1.5, 3
@@ -69,7 +68,6 @@ class Plan(Conditions):
     out: Path
     files: tuple[Path, ...] = ()
     server: CapacityOptions = field(default_factory=CapacityOptions)
-    admin_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         _check_numbers("plates", self.plates, least=0, most=100)
@@ -86,8 +84,8 @@ class Plan(Conditions):
                 "model-repository, pictures: wanted without --url, because a running server has "
                 "its own; got both"
             )
-        if not address.grpc and set(self.transports) & set(OVER_GRPC):
-            raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
+        if not address.grpc and GRPC in self.transports:
+            raise SettingsError("grpc-url: wanted host:port for the transport grpc, got none")
 
     @property
     def conditions(self) -> Conditions:
@@ -152,12 +150,7 @@ def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Ad
     return Address(url, grpc_url or "", metrics_url or "") if url else None
 
 
-def choose_transports(address: Address | None, admin_key: str = "") -> tuple[str, ...]:
-    """Return every transport that the addresses and the key of a running server allow."""
+def choose_transports(address: Address | None) -> tuple[str, ...]:
+    """Return every transport that the addresses of a running server allow."""
     has_grpc = address is None or bool(address.grpc)
-    may_share = address is None or bool(admin_key)
-    return tuple(
-        name
-        for name in TRANSPORTS
-        if (has_grpc or name not in OVER_GRPC) and (may_share or name != GRPC_SHM)
-    )
+    return tuple(name for name in TRANSPORTS if has_grpc or name != GRPC)

@@ -1,19 +1,25 @@
-"""The report of a run: the conditions, the machine, the server, and every figure."""
+"""Runs one benchmark, from the pictures to the report, its text and its diagrams."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 
-from workshop.benchmarks.bench.plan import Conditions, Plan, list_keys
-from workshop.benchmarks.bench.pooling import CellFigures, sum_up
-from workshop.benchmarks.bench.ratios import Ratio, find_ratios
+from orchestrator.contract import STAGES
+from orchestrator.networks.registry import NETWORKS
+from workshop.benchmarks.bench.metrics import ModelTimes
+from workshop.benchmarks.bench.plan import HTTP_ENCODED, IN_PROCESS, Conditions, Plan, list_keys
+from workshop.benchmarks.bench.pooling import CellFigures, Ratio, find_ratios, sum_up
 from workshop.benchmarks.bench.server import ServerFacts
-from workshop.benchmarks.bench.session import Results
-from workshop.benchmarks.pictures import Picture
+from workshop.benchmarks.bench.session import Results, measure
+from workshop.benchmarks.pictures import Picture, prepare_pictures
+from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import Machine, describe_machine
+from workshop.reporting.plots import Diagram, Line, plot
+from workshop.reporting.tables import Cell, format_table
 
 
 @dataclass(frozen=True)
@@ -103,3 +109,168 @@ def describe_picture(picture: Picture) -> PictureFacts:
         sha256=hashlib.sha256(picture.encoded).hexdigest(),
         plates=picture.plates,
     )
+
+
+STAGED = (1, 4)
+"""The numbers of calls at once with printed stages; `report.json` has all."""
+MB = 1e6
+
+
+def format_report(report: BenchReport) -> str:
+    """Return the text that is printed about a run."""
+    parts = (
+        _head(report),
+        _ratios(report.ratios),
+        _cells(report),
+        _stages(report.cells),
+        _networks(report.cells),
+        "\n".join(report.notes),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _format_rows(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Return a table, or an empty text without rows."""
+    lines = [*rows]
+    return format_table(header, lines) if lines else ""
+
+
+def _head(report: BenchReport) -> str:
+    machine = report.machine
+    gpu = f", {machine.gpu}" if machine.gpu else ""
+    versions = {"Triton": machine.triton, **machine.packages}
+    software = [f"{n} {versions[n]}" for n in ("Triton", "torch", "openvino") if versions.get(n)]
+    engine = [report.server.engine] if report.server and report.server.engine else []
+    return (
+        f"{machine.cores} cores, {machine.cpu}{gpu}; {', '.join([*software, *engine])}\n"
+        f"{report.rounds_done} of {report.conditions.rounds} rounds, "
+        f"{report.conditions.seconds:g} s for each cell; x4: four calls at once"
+    )
+
+
+def _ratios(ratios: Sequence[Ratio]) -> str:
+    pictures = list(dict.fromkeys(ratio.picture for ratio in ratios))
+    values = {(ratio.title, ratio.concurrency, ratio.picture): ratio.value for ratio in ratios}
+    return _format_rows(
+        ("ratios", *pictures),
+        (
+            (f"{title}, x{count}", *(values.get((title, count, picture)) for picture in pictures))
+            for title in dict.fromkeys(ratio.title for ratio in ratios)
+            for count in sorted({ratio.concurrency for ratio in ratios if ratio.title == title})
+        ),
+    )
+
+
+def _cells(report: BenchReport) -> str:
+    header = (
+        "picture", "transport", "", "found", "calls", "errors", "refused", "pictures/s",
+        "p50 ms", "p99 ms", "CPU ms", "cores", "client ms", "MB", "shm MB",
+    )  # fmt: skip
+    return _format_rows(header, map(_cell, report.cells))
+
+
+def _place(cell: CellFigures) -> tuple[str, str, str]:
+    return cell.key.picture, cell.key.transport, f"x{cell.key.concurrency}"
+
+
+def _cell(cell: CellFigures) -> tuple[str | float | None, ...]:
+    load, sizes = cell.load, (cell.peaks.memory_bytes, cell.peaks.shm_bytes)
+    cpu = (load.cpu_ms.server, load.cores, load.cpu_ms.client)
+    times = (load.throughput, load.p50_ms, load.p99_ms, *cpu)
+    counts = (cell.plates, load.calls, load.errors, load.refused)
+    return (*_place(cell), *counts, *times, *(None if s is None else s / MB for s in sizes))
+
+
+def _shown(cells: Sequence[CellFigures]) -> list[CellFigures]:
+    """Return the cells with printed stages: `http-encoded`, or else the first served transport."""
+    served = [cell.key.transport for cell in cells if cell.key.transport != IN_PROCESS]
+    shown = HTTP_ENCODED if HTTP_ENCODED in served else next(iter(served), "")
+    return [
+        cell
+        for cell in cells
+        if cell.key.transport in (shown, IN_PROCESS) and cell.key.concurrency in STAGED
+    ]
+
+
+def _stages(cells: Sequence[CellFigures]) -> str:
+    return _format_rows(
+        ("stages, ms a picture", "", "", *STAGES, "all"),
+        (
+            (*_place(cell), *(times[name] for name in STAGES), sum(times.values()))
+            for cell in _shown(cells)
+            if cell.inside and (times := cell.inside.stages_ms)
+        ),
+    )
+
+
+def _networks(cells: Sequence[CellFigures]) -> str:
+    columns = [column for name in NETWORKS for column in (f"{name} queue", "run", "batch")]
+    return _format_rows(
+        ("served, ms a picture", "", "", "queue", "run", *columns),
+        (
+            (*_place(cell), *_times(cell.inside.whole, cell.inside.networks))
+            for cell in _shown(cells)
+            if cell.inside and cell.inside.whole
+        ),
+    )
+
+
+def _times(whole: ModelTimes, networks: Mapping[str, ModelTimes]) -> Iterator[float | None]:
+    yield from (whole.queue_ms, whole.compute_ms)
+    for model in (networks[name] for name in NETWORKS):
+        yield from (model.queue_ms, model.compute_ms, model.batch if model.calls else None)
+
+
+COLOURS = (
+    "#5b9bd5", "#1f4e79", "#548235", "#bf9000", "#c0504d", "#7030a0", "#404040", "#00b0a0",
+)  # fmt: skip
+"""The colours of the ways, in the order of the grid."""
+
+
+def run(plan: Plan) -> tuple[BenchReport, str]:
+    """Measure and write the report; return the report, and its text."""
+    pictures = prepare_pictures(plan.files, plan.plates)
+    prepare_folder(plan.out)
+    report = write_up(plan, pictures, measure(plan, pictures))
+    text = format_report(report)
+    with explain_write_errors(plan.out):
+        write_report(report, plan.out / "report.json")
+        (plan.out / "report.txt").write_text(text + "\n", encoding="utf-8")
+        if report.cells:
+            draw(report.cells, plan.out / "bench.png")
+    return report, text
+
+
+def draw(cells: Sequence[CellFigures], path: Path) -> None:
+    """Draw a row for each picture: throughput on the left, p50 and p99 on the right."""
+    pictures = list(dict.fromkeys(cell.key.picture for cell in cells))
+    ways = list(dict.fromkeys(cell.key.transport for cell in cells))
+    colours = {way: COLOURS[index % len(COLOURS)] for index, way in enumerate(ways)}
+    plot([_row([c for c in cells if c.key.picture == name], colours) for name in pictures], path)
+
+
+def _row(cells: Sequence[CellFigures], colours: dict[str, str]) -> tuple[Diagram, Diagram]:
+    picture = cells[0].key.picture
+    counts = tuple(sorted({float(cell.key.concurrency) for cell in cells}))
+    throughput: list[Line] = []
+    latency: list[Line] = []
+    for way, colour in colours.items():
+        mine = sorted(
+            (cell for cell in cells if cell.key.transport == way and cell.load.calls),
+            key=lambda cell: cell.key.concurrency,
+        )
+        if not mine:  # zeros would spoil a logarithmic axis
+            continue
+        x = [cell.key.concurrency for cell in mine]
+        throughput.append(Line(x, [cell.load.throughput for cell in mine], way, colour, "o-"))
+        latency.append(Line(x, [cell.load.p50_ms or 0.0 for cell in mine], way, colour, "o-"))
+        latency.append(Line(x, [cell.load.p99_ms or 0.0 for cell in mine], "", colour, "--"))
+    left = Diagram(
+        f"{picture}: throughput", "calls at once", "pictures/s", tuple(throughput),
+        y_limits=(0, None), x_ticks=counts,
+    )  # fmt: skip
+    right = Diagram(
+        f"{picture}: p50 solid, p99 dashed", "calls at once", "ms", tuple(latency),
+        x_ticks=counts, is_log=True,
+    )  # fmt: skip
+    return left, right

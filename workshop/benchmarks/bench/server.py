@@ -1,21 +1,89 @@
-"""The measured server: one that the run starts, or a running one."""
+"""The measured server, and the pipeline of such a server in this process."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from queue import LifoQueue
 
+import torch
+
+from orchestrator.arrays import Array
 from orchestrator.contract import MODEL
+from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.networks.engines import choose
+from orchestrator.networks.export import load_networks
+from orchestrator.pipeline import Infer, Tensors
 from orchestrator.serving.supervisor.capacity import Capacity
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server
+from orchestrator.settings import Settings
 from workshop.benchmarks.bench.metrics import read_url
-from workshop.benchmarks.bench.pipelines import Parameters
 from workshop.benchmarks.bench.plan import Address, Plan
+
+Parameters = Mapping[str, Mapping[str, str]]
+"""The settings of `plate_recognition`, as its config.pbtxt has them."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The pipeline that recognises the pictures: networks, the server's settings, a device."""
+
+    infer: Infer
+    settings: Settings
+    device: torch.device
+
+    def decode(self, encoded: bytes) -> Array:
+        """Return the picture of a file, uint8 [H, W, 3] BGR, in the library of Triton's workers."""
+        bgr = decode_bgr(encoded, max_pixels=self.settings.max_pixels)
+        on_cpu = self.device.type == "cpu"
+        return bgr if on_cpu else torch.from_numpy(bgr).to(self.device)
+
+
+def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
+    """Load the networks as a server with these options does."""
+    capacity = options.capacity()
+    torch.set_num_threads(capacity.threads)
+    torch.set_flush_denormal(True)
+    on_gpu = options.device != "cpu" and torch.cuda.is_available()
+    engine = choose(options.engine, on_gpu=on_gpu)
+    where = torch.device("cuda" if on_gpu and not engine.is_openvino else "cpu")
+    several = [
+        load_networks(options.weights, where, engine, capacity.threads)
+        for _ in range(capacity.instances)
+    ]
+    return Pipeline(share(several), Settings.from_config(parameters), where)
+
+
+def choose_variables(options: ServerOptions) -> dict[str, str]:
+    """Return the environment variables of a process that opens the pipeline."""
+    variables = {"OMP_NUM_THREADS": str(options.capacity().threads)}
+    if "OMP_WAIT_POLICY" not in os.environ:
+        variables["OMP_WAIT_POLICY"] = "PASSIVE"  # idle threads use no CPU
+    if options.device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    return variables
+
+
+def share(several: Sequence[Infer]) -> Infer:
+    """Return an `Infer` that runs each call on a free instance, as the server does."""
+    free: LifoQueue[Infer] = LifoQueue()
+    for infer in several:
+        free.put(infer)
+
+    def infer_on_a_free_one(model: str, tensors: Tensors) -> Tensors:
+        infer = free.get()
+        try:
+            return infer(model, tensors)
+        finally:
+            free.put(infer)
+
+    return infer_on_a_free_one
 
 
 @dataclass(frozen=True)
@@ -42,7 +110,6 @@ class MeasuredServer:
     address: Address
     facts: ServerFacts
     own: Server | None = None
-    admin_key: str = field(default="", repr=False)
 
     def describe_end(self) -> str:
         """Say why the server no longer runs; empty while it runs or when it is not ours."""
@@ -57,7 +124,7 @@ class MeasuredServer:
 def open_server(plan: Plan) -> Iterator[MeasuredServer]:
     """Start our server, or use the running one, for the length of a `with` block."""
     if plan.address:
-        yield MeasuredServer(plan.address, _read_facts(plan.address), admin_key=plan.admin_key)
+        yield MeasuredServer(plan.address, _read_facts(plan.address))
         return
     options = on_free_ports(prepare(choose_options(plan)))
     with run_server(options) as server:
@@ -68,7 +135,7 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
             engine=options.choose_engine().value,
             capacity=options.capacity(),
         )
-        yield MeasuredServer(address, facts, server, options.admin_key)
+        yield MeasuredServer(address, facts, server)
 
 
 def choose_options(plan: Plan) -> ServerOptions:

@@ -23,20 +23,18 @@ from orchestrator.pipeline import recognize
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.triton.stages import UNPACKING, Stopwatch
 from workshop.benchmarks.bench.metrics import Counters, add_up, read_stopwatch, scrape, subtract
-from workshop.benchmarks.bench.pipelines import (
-    Parameters,
-    Pipeline,
-    choose_variables,
-    open_pipeline,
-)
 from workshop.benchmarks.bench.plan import IN_PROCESS, Key, Plan, list_keys
 from workshop.benchmarks.bench.server import (
     MeasuredServer,
+    Parameters,
+    Pipeline,
     ServerFacts,
     choose_options,
+    choose_variables,
+    open_pipeline,
     open_server,
 )
-from workshop.benchmarks.bench.transports import REGION, connect
+from workshop.benchmarks.bench.transports import connect
 from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, repeat
 from workshop.benchmarks.pictures import Picture
@@ -198,11 +196,11 @@ def make_target(server: MeasuredServer, transport: str) -> Target:
     """Return a server behind a transport; its processes are known only if it is ours."""
     own = server.own
     return Target(
-        lambda picture: connect(transport, picture, server.address, server.admin_key),
+        lambda picture: connect(transport, picture, server.address),
         lambda: find_tree(own.process.pid) if own else frozenset(),
         server.describe_end,
         server.address.metrics,
-        (own.shm_prefix, REGION) if own else (),
+        (own.shm_prefix,) if own else (),
     )
 
 

@@ -53,9 +53,7 @@ class Evidence:
     Attributes:
         looks: Answered frames in the order of time.
         stored: Number of passes by text.
-        unclosed: Texts of passes that are not closed.
         told: Events by sink, in their order.
-        requests: Requests to the relay.
         outcomes: Records of the gate by text and outcome.
     """
 

@@ -28,6 +28,8 @@ LISTS_S = 1.5
 """A list is read every second."""
 WINDOW_S, USUAL_SHARE = 3.0, 0.7
 """A camera is back when it has this share of its looks in this time."""
+MAX_GAP_S = 3.0
+"""Longest time without a look of a camera."""
 MAX_DESCRIPTORS, MAX_THREADS, MAX_BYTES = 16, 12, 64 << 20
 """Growth that is no leak: connections of pools, threads of pools, and the memory of their work."""
 
@@ -37,7 +39,6 @@ class Passing:
     """A vehicle that came and went between the start and the end of a run.
 
     Attributes:
-        text: Text of its plate.
         looks: Number of its frames that the service has answered, without those that a killed
             process may have taken with it.
         is_in_fault: It was there while the fault lasted or cameras were not back.
@@ -177,7 +178,7 @@ def find_broken(
 
 
 def _find_slowness(row: CameraRow, promise: CameraPromise) -> Iterator[str]:
-    if promise.gap_s is not None and not promise.is_blind and row.gap_s > promise.gap_s:
+    if not promise.is_blind and row.gap_s > MAX_GAP_S:
         yield f"{row.gap_s:.1f} s without a look"
     if row.back_s is None:
         yield "the cameras did not come back"

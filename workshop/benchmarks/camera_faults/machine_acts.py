@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from workshop.benchmarks.camera_faults.acts import Act
+from workshop.benchmarks.camera_faults.acts import Act, make
 from workshop.benchmarks.camera_faults.world import World
-from workshop.benchmarks.faults.resource_limits import filled, limited
+from workshop.benchmarks.faults.host_faults import filled, limited
 from workshop.benchmarks.processes import find_tree
 
 DAY_S, HOUR_S = 86400, 3600
@@ -21,13 +21,7 @@ PIDS = Path("/sys/fs/cgroup/pids")
 
 def fill(place: str) -> Act:
     """Fill a small disk."""
-
-    @contextmanager
-    def act(world: World) -> Iterator[None]:
-        with filled(world.folder / place):
-            yield
-
-    return act
+    return lambda world: filled(world.folder / place)
 
 
 def make_read_only(place: str) -> Act:
@@ -51,14 +45,9 @@ def make_read_only(place: str) -> Act:
 
 def limit_descriptors(spare: int) -> Act:
     """Leave the watch few file descriptors, or none."""
-
-    @contextmanager
-    def act(world: World) -> Iterator[None]:
-        limit = world.watch.measure().descriptors + spare
-        with limited(world.watch.pid, resource.RLIMIT_NOFILE, limit):
-            yield
-
-    return act
+    return lambda world: limited(
+        world.watch.pid, resource.RLIMIT_NOFILE, world.watch.measure().descriptors + spare
+    )
 
 
 @contextmanager
@@ -66,8 +55,7 @@ def forbid_processes(world: World) -> Iterator[None]:
     """Let the watch start no process and no thread."""
     group = PIDS / f"camera-faults-{world.watch.pid}"
     group.mkdir()
-    tree = find_tree(world.watch.pid)
-    for member in tree:
+    for member in find_tree(world.watch.pid):
         (group / "cgroup.procs").write_text(str(member))
     (group / "pids.max").write_text((group / "pids.current").read_text())
     try:
@@ -83,27 +71,19 @@ def forbid_processes(world: World) -> Iterator[None]:
 
 def step_clock(seconds: int, *, is_undone: bool = False) -> Act:
     """Set a wall clock ahead or back, and perhaps right again at the end."""
-
-    @contextmanager
-    def act(world: World) -> Iterator[None]:
-        world.set_clock(seconds)
-        try:
-            yield
-        finally:
-            if is_undone:
-                world.set_clock(0)
-
-    return act
+    back_to = 0 if is_undone else seconds
+    return make(lambda world: world.set_clock(seconds), lambda world: world.set_clock(back_to))
 
 
-@contextmanager
-def step_to_and_fro(world: World) -> Iterator[None]:
-    """Set a wall clock an hour ahead, a day back, and so on."""
+def _step_to_and_fro(world: World) -> None:
     for seconds in (HOUR_S, -DAY_S, DAY_S, -HOUR_S):
         world.set_clock(seconds)
         time.sleep(STEP_BACK_S)
     world.set_clock(0)
-    yield
+
+
+step_to_and_fro = make(_step_to_and_fro)
+"""Sets a wall clock an hour ahead, a day back, and so on."""
 
 
 def _run(*command: str) -> None:

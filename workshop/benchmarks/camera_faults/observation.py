@@ -27,8 +27,9 @@ from workshop.benchmarks.camera_faults.report import (
     CameraRow,
     Ending,
     Moments,
+    Sign,
+    Told,
 )
-from workshop.benchmarks.camera_faults.signs import Sign, Told
 from workshop.benchmarks.camera_faults.watching import Resources
 from workshop.benchmarks.camera_faults.world import USUAL, Setting, World, run_world
 from workshop.benchmarks.faults.settings import CannotBeMadeError
@@ -48,12 +49,7 @@ class CameraFault:
     """A fault that is made on purpose.
 
     Attributes:
-        name: Short name.
-        title: Its row in the table.
-        act: Makes and heals it.
-        lasts_s: Time between the two.
         signs: Signs of which an operator must see one.
-        setting: The world that it needs.
     """
 
     name: str

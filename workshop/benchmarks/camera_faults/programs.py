@@ -1,18 +1,26 @@
-"""Programs around the watch: they are started, killed, stopped, and started again on their port."""
+"""Programs around the watch, which are started, killed and stopped; the MQTT broker among them."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import aiomqtt
+
+from workshop.benchmarks.faults.settings import CannotBeMadeError
 from workshop.benchmarks.processes import find_tree
 
 START_S = 30.0
@@ -65,12 +73,7 @@ class ChildProcess:
 
 @dataclass
 class Program(ChildProcess):
-    """A program that listens on a port of loopback.
-
-    Attributes:
-        log: File for what it prints.
-        environ: Variables beside those of this process.
-    """
+    """A program that listens on a port of loopback."""
 
     command: Sequence[str | Path]
     port: int
@@ -88,16 +91,7 @@ class Program(ChildProcess):
 
 
 class HostileServer(Program):
-    """A receiver of requests whose manner can be changed while it runs.
-
-    Args:
-        port: Its port.
-        log: File for what it prints.
-
-    Attributes:
-        requests: File with a line for each request.
-        manner: File that names how requests are answered.
-    """
+    """A receiver of requests whose manner can be changed while it runs."""
 
     def __init__(self, port: int, log: Path) -> None:
         self.requests, self.manner = log.with_suffix(".requests"), log.with_suffix(".manner")
@@ -133,3 +127,76 @@ def signal_tree(root: int, number: signal.Signals) -> None:
     for pid in find_tree(root):
         with suppress(ProcessLookupError):
             os.kill(pid, number)
+
+
+TOPIC = "plates/+/pass"
+AGAIN_S = 0.02
+"""The subscriber comes back before any publisher: its pauses are longer."""
+
+
+def make_broker(folder: Path, port: int) -> Program:
+    """Return the program of a broker.
+
+    Raises:
+        CannotBeMadeError: It is not installed.
+    """
+    program = shutil.which("mosquitto") or shutil.which("/usr/sbin/mosquitto")
+    if program is None:
+        raise CannotBeMadeError("there is no mosquitto: apt-get install mosquitto")
+    file = folder / "mosquitto.conf"
+    file.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n", encoding="utf-8")
+    return Program((program, "-c", file), port, folder / "mosquitto.log")
+
+
+class Subscriber:
+    """Takes all events of passes, over all breaks of its connection."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._is_over = False
+        self.documents: list[dict[str, Any]] = []
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Subscribe for the length of a `with` block."""
+        thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_over = True
+            thread.join(5)
+
+    async def _run(self) -> None:
+        taking = asyncio.create_task(self._take_all())
+        while not self._is_over:
+            await asyncio.sleep(0.1)
+        taking.cancel()
+        await asyncio.wait({taking}, timeout=2)
+
+    async def _take_all(self) -> None:
+        while True:
+            with suppress(aiomqtt.MqttError, OSError):
+                async with aiomqtt.Client("127.0.0.1", self._port, timeout=2) as client:
+                    await client.subscribe(TOPIC, qos=1)
+                    async for message in client.messages:
+                        self.documents.append(json.loads(bytes(message.payload)))
+            await asyncio.sleep(AGAIN_S)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    """Mount a small disk for the length of a `with` block.
+
+    Raises:
+        CannotBeMadeError: This user may not.
+    """
+    folder.mkdir(exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "tmpfs", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotBeMadeError(f"no small disk, which root may mount: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)

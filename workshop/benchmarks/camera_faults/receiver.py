@@ -66,12 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Receiver(ThreadingHTTPServer):
-    """The server.
-
-    Args:
-        port: Its port on loopback.
-        log: File for a line a request.
-    """
+    """The server."""
 
     daemon_threads, request_queue_size = True, 64
 

@@ -65,12 +65,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class StandIn(ThreadingHTTPServer):
-    """The server.
-
-    Args:
-        port: Its port on loopback.
-        looks: File for a line an answer.
-    """
+    """The server."""
 
     daemon_threads, request_queue_size = True, 64
 

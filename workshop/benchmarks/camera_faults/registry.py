@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import signal
 
-from workshop.benchmarks.camera_faults.acts import both, nothing
-from workshop.benchmarks.camera_faults.command_acts import (
+from workshop.benchmarks.camera_faults.acts import (
+    behave,
+    both,
     empty_list,
+    fill_database_disk,
+    forbid_writes,
+    kill,
+    kill_backend,
+    kill_postgresql,
     kill_sharing,
     kill_watch,
+    nothing,
+    refuse_for_good,
     remove_file,
+    signal_decoders,
     start_another,
     stop_watch,
+    suspend,
+    suspend_postgresql,
     suspend_watch,
     write_file,
     write_often,
@@ -27,31 +38,14 @@ from workshop.benchmarks.camera_faults.machine_acts import (
     step_to_and_fro,
 )
 from workshop.benchmarks.camera_faults.observation import CameraFault
-from workshop.benchmarks.camera_faults.program_acts import (
-    Find,
-    behave,
-    broker,
-    cameras,
-    fill_database_disk,
-    forbid_writes,
-    kill,
-    kill_backend,
-    kill_postgresql,
-    refuse_for_good,
-    relay,
-    service,
-    signal_decoders,
-    suspend,
-    suspend_postgresql,
-    webhook,
-)
-from workshop.benchmarks.camera_faults.report import UNNOTICED, CameraPromise
-from workshop.benchmarks.camera_faults.signs import (
+from workshop.benchmarks.camera_faults.report import (
     CAMERA_AWAY,
     DATABASE_AWAY,
     NOTHING_TO_TELL,
     RELAY_FAILS,
     SINK_FAILS,
+    UNNOTICED,
+    CameraPromise,
     Sign,
     counts,
     is_zero,
@@ -91,26 +85,26 @@ _DECODERS = [
                 signal_decoders(signal.SIGSTOP), 0.0, CAMERA_AWAY, HANGING),
 ]  # fmt: skip
 
-_PROGRAMS: list[tuple[str, str, Find, tuple[Sign, ...], CameraPromise]] = [
-    ("cameras", "the RTSP server", cameras, CAMERA_AWAY, BLIND),
-    ("service", "the recognition service", service, SERVICE_AWAY, BLIND),
-    ("broker", "mosquitto", broker, SINK_FAILS, UNNOTICED),
-    ("webhook", "the webhook's receiver", webhook, SINK_FAILS, UNNOTICED),
+_PROGRAMS: list[tuple[str, str, tuple[Sign, ...], CameraPromise]] = [
+    ("cameras", "the RTSP server", CAMERA_AWAY, BLIND),
+    ("service", "the recognition service", SERVICE_AWAY, BLIND),
+    ("broker", "mosquitto", SINK_FAILS, UNNOTICED),
+    ("webhook", "the webhook's receiver", SINK_FAILS, UNNOTICED),
 ]
 _KILLED = [
-    CameraFault(f"kill-{name}", f"{title} killed for 8 s", kill(find), AWAY_S, signs, promise)
-    for name, title, find, signs, promise in _PROGRAMS
+    CameraFault(f"kill-{name}", f"{title} killed for 8 s", kill(name), AWAY_S, signs, promise)
+    for name, title, signs, promise in _PROGRAMS
 ]
 _RELAY_AWAY = [
-    CameraFault("kill-relay", f"the gate's relay killed for {LISTED_S:.0f} s", kill(relay),
+    CameraFault("kill-relay", f"the gate's relay killed for {LISTED_S:.0f} s", kill("relay"),
                 LISTED_S, RELAY_FAILS, SHUT),
-    CameraFault("stop-relay", "the gate's relay stopped for 20 s", suspend(relay), 20.0,
+    CameraFault("stop-relay", "the gate's relay stopped for 20 s", suspend("relay"), 20.0,
                 RELAY_FAILS, SHUT),
 ]  # fmt: skip
 _STOPPED = [
-    CameraFault(f"stop-{name}", f"{title} stopped for 20 s", suspend(find), 20.0,
+    CameraFault(f"stop-{name}", f"{title} stopped for 20 s", suspend(name), 20.0,
                 (*signs, *NOTHING_TO_TELL), promise)
-    for name, title, find, signs, promise in _PROGRAMS
+    for name, title, signs, promise in _PROGRAMS
 ]  # fmt: skip
 
 _DATABASE = [
@@ -174,10 +168,10 @@ _CLOCKS = [
     CameraFault("clock-to-and-fro", "the wall clock four times ahead and back",
                 step_to_and_fro, 2.0, NOTHING_TO_TELL, setting=_OWN_CLOCK),
     CameraFault("clock-webhook", "the wall clock ahead by 40 days while the webhook is away",
-                both(kill(webhook), step_clock(40 * DAY_S)), AWAY_S, SINK_FAILS,
+                both(kill("webhook"), step_clock(40 * DAY_S)), AWAY_S, SINK_FAILS,
                 setting=_OWN_CLOCK),
     CameraFault("clock-webhook-back", "the same, and the clock right again with the webhook",
-                both(kill(webhook), step_clock(40 * DAY_S, is_undone=True)), AWAY_S, SINK_FAILS,
+                both(kill("webhook"), step_clock(40 * DAY_S, is_undone=True)), AWAY_S, SINK_FAILS,
                 setting=_OWN_CLOCK),
     CameraFault("clock-database", "the wall clock ahead by 40 days while PostgreSQL is away",
                 both(kill_postgresql, step_clock(40 * DAY_S)), AWAY_S, DATABASE_AWAY,
@@ -197,7 +191,7 @@ _CLOCKS = [
 ]  # fmt: skip
 
 _RELAYS = [
-    CameraFault(f"relay-{manner}", f"the relay {title}, {LISTED_S:.0f} s", behave(manner, relay),
+    CameraFault(f"relay-{manner}", f"the relay {title}, {LISTED_S:.0f} s", behave(manner, "relay"),
                 LISTED_S, (*RELAY_FAILS, *more), SHUT)
     for manner, title, more in (
         ("slow", "answers after 3 s", NOTHING_TO_TELL),
@@ -209,7 +203,7 @@ _RELAYS = [
 ]  # fmt: skip
 _WEBHOOKS = [
     CameraFault(f"webhook-{manner}", f"the webhook {title}, 12 s",
-                behave(manner, webhook), 12.0, (*SINK_FAILS, *more))
+                behave(manner, "webhook"), 12.0, (*SINK_FAILS, *more))
     for manner, title, more in (
         ("slow", "answers after 3 s", NOTHING_TO_TELL),
         ("silent", "does not answer", ()),

@@ -1,12 +1,77 @@
-"""The promises for a fault, and the results of a run."""
+"""The promises for a fault, the signs of it for an operator, and the results of a run."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workshop.benchmarks.camera_faults.watching import Resources
 from workshop.benchmarks.fault_runs import Table
 from workshop.reporting.tables import NOTHING, Cell
+
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Told:
+    """The signs for an operator since the fault."""
+
+    log: str
+    before: Metrics
+    samples: Sequence[Metrics]
+
+
+Sign = Callable[[Told], bool]
+
+
+def says(pattern: str) -> Sign:
+    """Return a sign: a line of the log has this pattern."""
+    return lambda told: bool(re.search(pattern, told.log))
+
+
+def counts(name: str) -> Sign:
+    """Return a sign: a counter with this start of its name has grown."""
+
+    def has_grown(told: Told) -> bool:
+        highest = {key: value for sample in told.samples for key, value in sample.items()}
+        grown = (
+            value > told.before.get(key, 0.0)
+            for key, value in highest.items()
+            if key.startswith(name)
+        )
+        return any(grown)
+
+    return has_grown
+
+
+def shows(name: str, is_bad: Callable[[float], bool]) -> Sign:
+    """Return a sign: a gauge with this start of its name was bad at some time."""
+    return lambda told: any(
+        is_bad(value)
+        for sample in told.samples
+        for key, value in sample.items()
+        if key.startswith(name)
+    )
+
+
+def is_zero(value: float) -> bool:
+    """Tell whether a gauge shows that something is away."""
+    return value == 0.0
+
+
+CAMERA_AWAY: tuple[Sign, ...] = (
+    counts("plates_camera_reconnects_total"),
+    shows("plates_camera_up", is_zero),
+)
+DATABASE_AWAY: tuple[Sign, ...] = (
+    shows("plates_database_up", is_zero),
+    says(r"database|PostgreSQL|spool"),
+)
+SINK_FAILS: tuple[Sign, ...] = (counts("plates_sink_failed_attempts_total"),)
+RELAY_FAILS: tuple[Sign, ...] = (says(r"gate barrier: (?!opened)"),)
+NOTHING_TO_TELL: tuple[Sign, ...] = (lambda _told: True,)
+"""A fault that harms nobody need not be told."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +83,12 @@ class CameraPromise:
     Attributes:
         is_blind: Cameras cannot be followed meanwhile. A vehicle that passes then need not be seen,
             and one that is there at the start or the end may be two passes.
-        gap_s: Longest time without a look of a camera.
         recover_s: Longest time from the fault's end until the cameras have their rate.
         may_not_open: The gate may stay shut.
         status: Exit status at the end of the run.
     """
 
     is_blind: bool = False
-    gap_s: float | None = 3.0
     recover_s: float = 10.0
     may_not_open: bool = False
     status: int | None = 0
@@ -61,8 +124,6 @@ class Ending:
 
     Attributes:
         status: Its exit status; None if it did not end.
-        seconds: The time that it took after SIGTERM.
-        before: Resources held before the fault.
         after: Resources held after the recovery; None if it had ended.
         is_told: The fault stands in the log or in the metrics.
         failures: Broken promises that the fault itself has found.
@@ -87,7 +148,6 @@ class CameraRow:
         doubled: Vehicles with several passes.
         repeated: Events that came to a sink again, with their id.
         wrong_openings: Requests to the relay that must not be.
-        gap_s: Longest time without a look of a camera.
         back_s: Time until the cameras had their rate.
         told_s: Time from the last vehicle that counts until everything was told.
         end_s: Time that the end of the command took.

@@ -28,11 +28,7 @@ ROAD, LIGHT = 96, 255
 
 @dataclass(frozen=True)
 class Sight:
-    """The content of a picture.
-
-    Attributes:
-        x: Left side of its plate, pixels.
-    """
+    """The content of a picture."""
 
     camera: int
     vehicle: int
@@ -60,9 +56,7 @@ class Street:
     """All cameras. Each shows one vehicle after the other.
 
     Attributes:
-        started_s: Time of the start, by any clock.
         stays_s: Times for which vehicles can be seen, in turn.
-        pause_s: Time between two vehicles.
     """
 
     cameras: int

@@ -34,7 +34,6 @@ class Resources:
     Attributes:
         descriptors: Open files of the process.
         memory_bytes: Its resident memory.
-        processes: Number of processes, itself included.
     """
 
     descriptors: int
@@ -45,16 +44,7 @@ class Resources:
 
 @dataclass
 class WatchCommand(ChildProcess):
-    """A watcher.
-
-    Attributes:
-        file: The file of cameras.
-        arguments: Options of the command.
-        output: File for its standard output.
-        errors: File for its standard error.
-        environ: Variables beside those of this process.
-        samples: Times and metrics since its first start.
-    """
+    """A watcher."""
 
     file: Path
     arguments: Sequence[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -17,8 +16,13 @@ from plate_cameras.configuration import read_configuration
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.pass_store import PassStore
 from workshop.benchmarks.camera_faults import gstreamer
-from workshop.benchmarks.camera_faults.broker import Subscriber, make_broker
-from workshop.benchmarks.camera_faults.programs import HostileServer, Program
+from workshop.benchmarks.camera_faults.programs import (
+    HostileServer,
+    Program,
+    Subscriber,
+    make_broker,
+    small_disk,
+)
 from workshop.benchmarks.camera_faults.timetable import Sight, Street
 from workshop.benchmarks.camera_faults.watching import WatchCommand
 from workshop.benchmarks.faults import settings as preloaded
@@ -46,12 +50,9 @@ class Setting:
     """The form of a world.
 
     Attributes:
-        is_sqlite: The database is a file.
         small_disks: Folders that are small disks of their own.
         clock_of: The part whose wall clock can be set; empty for none.
         output: The file for the standard output of the watch.
-        watchers: Number of watchers that share the cameras.
-        open_s: `open_s` of the gate.
     """
 
     is_sqlite: bool = False
@@ -70,10 +71,7 @@ class World:
     """All parts.
 
     Attributes:
-        setting: Their form.
         street: The truth, by the monotonic clock.
-        url: Address of the database.
-        clock: The file that sets a wall clock.
         unlisted_s: Time from which the list is empty.
         failures: Broken promises that a fault itself has found.
     """
@@ -149,24 +147,6 @@ def run_world(setting: Setting) -> Iterator[World]:
             stack.enter_context(command.polled())
             command.start()
         yield world
-
-
-@contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[None]:
-    """Mount a small disk for the length of a `with` block.
-
-    Raises:
-        CannotBeMadeError: This user may not.
-    """
-    folder.mkdir(exist_ok=True)
-    command = ["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "tmpfs", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CannotBeMadeError(f"no small disk, which root may mount: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)
 
 
 def _make_clock(setting: Setting, stack: ExitStack) -> tuple[Path | None, dict[str, str]]:

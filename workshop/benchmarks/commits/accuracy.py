@@ -13,7 +13,6 @@ from workshop.benchmarks.service import Service
 from workshop.evaluation.datasets import BAD, Scene, read_scenes
 from workshop.evaluation.outcomes import READ, WRONG, judge
 from workshop.evaluation.pairing import mcnemar_exact
-from workshop.evaluation.proportions import paired_interval
 from workshop.evaluation.recognizers import Answer
 from workshop.rendering.country import country_of
 from workshop.rendering.scenes import draw_pictures, write_pictures
@@ -52,16 +51,6 @@ class PairedShare:
         return (self.head - self.base) / self.plates
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the difference."""
-        return paired_interval(
-            both=self.head - self.only_head,
-            only_new=self.only_head,
-            only_old=self.only_base,
-            neither=self.plates - self.head - self.only_base,
-        )
-
-    @property
     def p_value(self) -> float:
         return mcnemar_exact(self.only_head, self.only_base)
 
@@ -71,7 +60,6 @@ class Accuracy:
     """The answers of two commits for one labelled set.
 
     Attributes:
-        name: The name of the set.
         changed: The number of pictures with other texts at the head than at the base.
         read: The share of the plates that are read.
         wrong: The share of the plates for which another text is shown.

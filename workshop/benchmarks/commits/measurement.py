@@ -49,8 +49,6 @@ class Sample:
     """One measurement of a cell.
 
     Attributes:
-        round: The number of the round, from 0.
-        side: `base` or `head`.
         plates: The plates in the last answer; None when there was none.
     """
 
@@ -99,11 +97,6 @@ def run_pair(
     trees: Mapping[str, Path], flags: Sequence[str], logs: Path
 ) -> Iterator[dict[str, Service]]:
     """Run the server of each side from its folder of code, for the length of a `with` block.
-
-    Args:
-        trees: The folder of each side.
-        flags: Further options of `plates serve`.
-        logs: The folder for the servers' output.
 
     Raises:
         ServerError: One does not start; the message names the side.

@@ -53,9 +53,6 @@ def estimate_ratio(logs: Sequence[float]) -> Estimate:
 def quantile(freedom: int) -> float:
     """Return the two-sided 95 % quantile of Student's distribution.
 
-    Args:
-        freedom: The degrees of freedom, at least 1.
-
     Source of the expansion beyond the table: Abramowitz and Stegun 1964, 26.7.5.
     """
     if freedom <= len(T_95):
@@ -70,7 +67,6 @@ class Kind:
     """A kind of figure.
 
     Attributes:
-        title: Its name and unit.
         read: Returns the figure of one measurement; None when it has none.
         more: The words for a head with a higher figure; `less` for a lower one.
     """
@@ -93,11 +89,8 @@ class Figure:
     """A figure at both commits, and its ratio.
 
     Attributes:
-        title: The title of its kind.
         picture: The picture; empty for all pictures together.
-        calls: The calls at once.
         base: The figure at the base: the geometric mean of all measurements; likewise `head`.
-        ratio: head / base.
     """
 
     title: str
@@ -113,13 +106,7 @@ class CommitReport:
     """The report of a comparison.
 
     Attributes:
-        rounds: The number of complete rounds.
-        options: Further options of both servers.
         figures: The figures of all pictures together, then of each picture if there are several.
-        samples: All measurements.
-        notes: Remarks that a reader needs beside the figures.
-        errors: The number of calls that failed.
-        ended: The reason why the run ended early; empty when it did not.
     """
 
     date: str

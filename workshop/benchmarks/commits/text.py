@@ -12,7 +12,7 @@ from workshop.reporting.tables import Rows, format_figure, format_markdown, form
 SAME, NO_VERDICT = "no difference seen", "wanted two rounds for a verdict"
 SPEED = ("figure", "base", "head", "head / base", "95 % interval", "verdict")
 PICTURES = ("picture, calls at once", *(kind.title for kind in KINDS))
-SHARES = ("plates", "base", "head", "points", "95 % interval", "only base : head", "verdict")
+SHARES = ("plates", "base", "head", "points", "only base : head", "verdict")
 
 
 def format_report(report: CommitReport) -> str:
@@ -78,12 +78,7 @@ def format_interval(ratio: Estimate) -> str:
 
 
 def judge_ratio(ratio: Estimate, title: str) -> str:
-    """Return the verdict for a figure: `slower by 3.0 to 7.0 %`, or that no difference is seen.
-
-    Args:
-        ratio: head / base of the figure.
-        title: The title of its kind.
-    """
+    """Return the verdict for a figure: `slower by 3.0 to 7.0 %`, or that no difference is seen."""
     if ratio.low is None or ratio.high is None:
         return NO_VERDICT
     kind = next(kind for kind in KINDS if kind.title == title)
@@ -116,26 +111,18 @@ def _shares(accuracy: Accuracy) -> Rows:
 
 
 def _share_row(title: str, share: PairedShare, more: str, fewer: str) -> tuple[str, ...]:
-    low, high = share.interval
     return (
         title,
         format_percent(share.base / share.plates),
         format_percent(share.head / share.plates),
         f"{100 * share.difference:+.1f}",
-        f"{100 * low:+.1f} to {100 * high:+.1f}",
         f"{share.only_base} : {share.only_head}",
         judge_share(share, more, fewer),
     )
 
 
 def judge_share(share: PairedShare, more: str, fewer: str) -> str:
-    """Return the verdict for a share of plates by McNemar's exact test.
-
-    Args:
-        share: The share at both commits.
-        more: The words for a head with a higher share.
-        fewer: The words for a head with a lower share.
-    """
+    """Return the verdict by McNemar's exact test, in words for a higher and for a lower share."""
     if share.p_value >= SIGNIFICANT:
         return SAME
     return f"{more if share.difference > 0 else fewer}, p = {share.p_value:.2g}"

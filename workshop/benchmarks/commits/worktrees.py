@@ -89,10 +89,6 @@ def choose_variables(tree: Path) -> dict[str, str]:
 def check_imports(tree: Path, variables: Mapping[str, str]) -> None:
     """Check that Python imports the package of this folder, and not that of another checkout.
 
-    Args:
-        tree: The folder.
-        variables: The environment of that Python, all of it.
-
     Raises:
         DataError: It imports another one, or none.
     """

@@ -16,10 +16,8 @@ from collections.abc import Iterator, Sequence
 from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.fault_runs import make_parser, run_command
-from workshop.benchmarks.faults.callers import build_requests
-from workshop.benchmarks.faults.harness import Harness
-from workshop.benchmarks.faults.observation import Fault
-from workshop.benchmarks.faults.pictures import render_crops, render_pictures
+from workshop.benchmarks.faults.callers import build_requests, render_crops, render_pictures
+from workshop.benchmarks.faults.observation import Fault, Harness
 from workshop.benchmarks.faults.registry import FAULTS
 from workshop.benchmarks.faults.report import TABLE, Row
 

@@ -39,11 +39,7 @@ def is_marker(bgr: NDArray[np.uint8]) -> bool:
 
 
 class Breaker:
-    """Breaks this worker at inputs of certain sizes.
-
-    Args:
-        height: The height at which this worker breaks.
-    """
+    """Breaks this worker at inputs of certain sizes."""
 
     def __init__(self, height: int) -> None:
         self._height = height

@@ -1,15 +1,26 @@
-"""Faults of the machine around a service: a second service, a taken port, a clock that jumps."""
+"""Faults of the machine: another service, a taken port, a clock that jumps, scarce resources."""
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
+from orchestrator.contract import MODEL
+from workshop.benchmarks.faults.callers import enlarge, render_pictures
+from workshop.benchmarks.faults.harmful_requests import Attempt, describe, find_blamed, send
 from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.faults.settings import OFFSET_FILE, set_offset
+from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, pixels
+from workshop.benchmarks.pictures import Picture
+from workshop.benchmarks.processes import GATEWAY, SHM
 from workshop.benchmarks.service import HOST, Launch, Service, wait
 
 CHECKED = "starting Triton"
@@ -69,3 +80,113 @@ def jump(target: Target) -> Effect:
     time.sleep(JUMP_LASTS_S)
     set_offset(offset, 0)
     return Effect(time.monotonic(), notes=(f"forward for {JUMP_LASTS_S:.0f} s, then back",))
+
+
+ROOM_BYTES = 32 * 1024 * 1024
+"""The memory left to a worker: enough for the callers' pictures, too little for a large one."""
+LARGE_WH, RAW_WH = (8000, 6000), (3000, 2000)
+LARGE_CALLS = 8
+LASTS_S = 4.0
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+SPARE_DESCRIPTORS, IDLE_CONNECTIONS = 6, 24
+
+
+def _draw_large(size_wh: tuple[int, int]) -> Picture:
+    (picture,) = render_pictures(1)
+    return enlarge(picture, size_wh)
+
+
+def limit_memory(target: Target) -> Effect:
+    """Limit the memory of one worker, and send pictures that need more."""
+    request = kserve_http([file(_draw_large(LARGE_WH).encoded)])
+    pid = target.service.find(MODEL)
+    with limited(pid, resource.RLIMIT_AS, psutil.Process(pid).memory_info().vms + ROOM_BYTES):
+        attempts = [send(target.service.gateway.http, request) for _ in range(LARGE_CALLS)]
+    return Effect(
+        time.monotonic(), notes=describe(attempts, "large pictures"), failures=find_blamed(attempts)
+    )
+
+
+def fill_shared_memory(target: Target) -> Effect:
+    """Fill /dev/shm for a while, and send pictures that need more of it."""
+    request = kserve_http([pixels(_draw_large(RAW_WH).bgr)])
+    with filled(target.service.outside(SHM)):
+        attempts = _send_for(LASTS_S, target.service, request)
+    notes = describe(attempts, "large pictures meanwhile")
+    return Effect(time.monotonic(), notes=notes, failures=find_blamed(attempts))
+
+
+def fill_disk(target: Target) -> Effect:
+    """Fill the folder of temporary files, which also holds the audit."""
+    service = target.service
+    said = service.log.stat().st_size
+    with filled(service.outside(service.tmp)):
+        time.sleep(LASTS_S)
+    written = service.log.read_bytes()[said:].decode(errors="replace")
+    failures = ("a traceback in the log",) if "Traceback" in written else ()
+    notes = tuple(f"said: {line}" for line in written.splitlines()[:1])
+    return Effect(time.monotonic(), notes=notes, failures=failures)
+
+
+def take_descriptors(target: Target) -> Effect:
+    """Leave the gateway few file descriptors, and open idle connections."""
+    service = target.service
+    pid = service.find(GATEWAY)
+    limit = psutil.Process(pid).num_fds() + SPARE_DESCRIPTORS
+    with limited(pid, resource.RLIMIT_NOFILE, limit), ExitStack() as stack:
+        idle = [stack.enter_context(_connect(service)) for _ in range(IDLE_CONNECTIONS)]
+        for connection in idle:
+            connection.sendall(HEALTH)
+        time.sleep(LASTS_S)
+        served = sum(map(_is_served, idle))
+    note = f"of {IDLE_CONNECTIONS} connections more {served} were served meanwhile"
+    return Effect(time.monotonic(), notes=(note,))
+
+
+def _connect(service: Service) -> socket.socket:
+    return socket.create_connection((HOST, service.ports.http), timeout=1)
+
+
+def _is_served(connection: socket.socket) -> bool:
+    """Tell whether an answer has come."""
+    connection.setblocking(False)
+    with suppress(OSError):
+        return bool(connection.recv(1))
+    return False
+
+
+def _send_for(seconds: float, service: Service, request: HttpRequest) -> list[Attempt]:
+    attempts: list[Attempt] = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        attempts.append(send(service.gateway.http, request))
+        time.sleep(0.2)
+    return attempts
+
+
+@contextmanager
+def limited(pid: int, what: int, limit: int) -> Iterator[None]:
+    """Lower a process's limit for the length of a `with` block; the process may end meanwhile."""
+    before = resource.prlimit(pid, what)
+    resource.prlimit(pid, what, (limit, before[1]))
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            resource.prlimit(pid, what, before)
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[None]:
+    """Fill a file system completely for the length of a `with` block."""
+    file = folder / "filler"
+    try:
+        with file.open("wb", buffering=0) as opened, suppress(OSError):  # until it is full
+            room = os.statvfs(folder)
+            os.posix_fallocate(opened.fileno(), 0, room.f_bavail * room.f_frsize)
+            opened.seek(0, os.SEEK_END)
+            while opened.write(bytes(room.f_frsize)):
+                pass
+        yield
+    finally:
+        file.unlink(missing_ok=True)

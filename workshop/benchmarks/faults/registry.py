@@ -7,15 +7,17 @@ import signal
 from orchestrator.contract import DECODE, DETECTOR, MODEL, READER
 from orchestrator.networks.registry import STEPS
 from workshop.benchmarks.faults.harmful_requests import hang
-from workshop.benchmarks.faults.host_faults import jump, start_and_stop_another, take_a_port
-from workshop.benchmarks.faults.observation import Fault
-from workshop.benchmarks.faults.report import Promise
-from workshop.benchmarks.faults.resource_limits import (
+from workshop.benchmarks.faults.host_faults import (
     fill_disk,
     fill_shared_memory,
+    jump,
     limit_memory,
+    start_and_stop_another,
+    take_a_port,
     take_descriptors,
 )
+from workshop.benchmarks.faults.observation import Fault
+from workshop.benchmarks.faults.report import Promise
 from workshop.benchmarks.faults.settings import CLOCK, HANGING, PLAIN, PRIVATE
 from workshop.benchmarks.faults.signals import (
     kill_at_random,

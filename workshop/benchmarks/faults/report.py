@@ -105,7 +105,6 @@ class Row:
     """The published results of a fault.
 
     Attributes:
-        usual_rate: Answers a second before the fault.
         recover_s: The recovery time; None when nothing had to recover, or did not recover.
         skipped: The reason why the fault could not be made here; empty when it was.
     """

@@ -32,7 +32,6 @@ mount -t tmpfs -o mode=1777,size="$1" tmpfs "$2" &&
 mount -t tmpfs -o mode=1777,size="$3" tmpfs "$4" &&
 echo ready && exec sleep infinity
 """
-HANGING_MODEL = Path(__file__).with_name("hanging_model.py")
 BREAKING_MODELS = {
     MODEL: Path(__file__).with_name("breaking_model.py"),
     DETECTOR: Path(__file__).with_name("breaking_network.py"),
@@ -92,7 +91,7 @@ def hanging() -> Iterator[Launch]:
     """Give a launch with a model that loops without end on one picture."""
     with TemporaryDirectory(prefix="faults-models-") as folder:
         models = shutil.copytree(REPOSITORY, Path(folder, "models"))
-        shutil.copy(HANGING_MODEL, models / MODEL / "1" / "model.py")
+        shutil.copy(BREAKING_MODELS[MODEL], models / MODEL / "1" / "model.py")
         yield Launch(flags=(*CPU, "--model-repository", models))
 
 

@@ -34,9 +34,8 @@ class Killer:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Kill workers for the length of a `with` block; none when the pause is 0."""
-        if self._pause_s:
-            self.kill()
+        """Kill workers for the length of a `with` block."""
+        self.kill()
         thread = threading.Thread(target=self._drive)
         thread.start()
         try:
@@ -46,7 +45,7 @@ class Killer:
             thread.join()
 
     def _drive(self) -> None:
-        while not self._is_over.wait(self._pause_s or None):  # 0: wait until the end
+        while not self._is_over.wait(self._pause_s):
             is_whole = self._service.is_whole(pid for _, pid in self.killed)
             if is_whole and self._service.is_ready():
                 self.kill()

@@ -20,10 +20,13 @@ import typer
 
 from orchestrator.errors import PlateError
 from orchestrator.serving.supervisor.gpu import DEVICES
-from workshop.benchmarks.first_light.answers_step import compare_answers
 from workshop.benchmarks.first_light.decoding_step import compare_decoding
-from workshop.benchmarks.first_light.faults_step import break_workers
-from workshop.benchmarks.first_light.server_steps import check_tensors, measure_settings
+from workshop.benchmarks.first_light.server_steps import (
+    break_workers,
+    check_tensors,
+    compare_answers,
+    measure_settings,
+)
 from workshop.benchmarks.first_light.steps import QUICK, REHEARSAL, WHOLE, Row, Scope, StepResult
 from workshop.reporting.files import explain_write_errors, prepare_folder, read_report, write_report
 from workshop.reporting.machine import describe_machine

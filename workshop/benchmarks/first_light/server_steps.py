@@ -1,4 +1,4 @@
-"""The steps with a server: answers and places of tensors, then speed by settings and memory."""
+"""The steps that look at networks and servers: answers, places of tensors, speed, faults."""
 
 from __future__ import annotations
 
@@ -6,19 +6,38 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from orchestrator.errors import ServerError
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import load_networks
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.pipeline import Infer, recognize
+from orchestrator.plates import Plates
 from workshop.benchmarks.bench.pooling import CellFigures
 from workshop.benchmarks.bench.report import BenchReport
+from workshop.benchmarks.faults.callers import build_text_requests, render_pictures
+from workshop.benchmarks.faults.harmful_requests import list_worker_faults
+from workshop.benchmarks.faults.observation import Harness
+from workshop.benchmarks.faults.report import Row as Fault
+from workshop.benchmarks.faults.settings import BREAKING
 from workshop.benchmarks.first_light.steps import WAYS, Row, Scope, StepResult
-from workshop.benchmarks.gpu_check import check_server, find_slow
+from workshop.benchmarks.gpu_check import check_server, differ, draw_large, find_slow
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.processes import poll
+from workshop.rendering.close_ups import draw_close_ups
+from workshop.rendering.country import russia
+from workshop.rendering.scenes import draw_pictures
 from workshop.reporting.files import read_report
 from workshop.reporting.tables import NOTHING, format_figure
 
@@ -132,3 +151,102 @@ def watch_gpu_memory() -> Iterator[GpuMemory]:
         return
     with poll(memory.look, LOOK_S):
         yield memory
+
+
+MAX_DIFFERENT_SHARE = 0.02
+"""The largest part of the pictures that may be answered differently: with other rounding, a plate
+at the limit of a threshold is found or not."""
+SHOWN = 10
+SEED = 340
+
+
+def compare_answers(scope: Scope) -> StepResult:
+    """Compare the answers and the time of a picture on both devices."""
+    on_cpu = load_networks(WEIGHTS, "cpu", Engine.TORCHSCRIPT)
+    on_gpu = load_networks(WEIGHTS, scope.torch_device, Engine.TORCHSCRIPT)
+    all_differences, times = [], {"CPU": 0.0, scope.device: 0.0}
+    pictures = [*islice(draw_varied(scope.pictures), scope.pictures)]
+    _read(pictures[0], on_gpu, scope.torch_device)  # its first use
+    for picture in pictures:
+        wanted, cpu_s = _read(picture, on_cpu, "cpu")
+        got, gpu_s = _read(picture, on_gpu, scope.torch_device)
+        times["CPU"] += cpu_s
+        times[scope.device] += gpu_s
+        all_differences.append(differ(wanted, got))
+    different = [
+        (index, differences) for index, differences in enumerate(all_differences) if differences
+    ]
+    per_picture = {f"{name}, ms": 1e3 * s / len(pictures) for name, s in times.items()}
+    rows = [
+        (f"picture {index}", "; ".join(differences)) for index, differences in different[:SHOWN]
+    ]
+    rows += [(name, f"{ms:.1f}") for name, ms in per_picture.items()]
+    share = len(different) / len(pictures)
+    wrong = [f"wanted at most {MAX_DIFFERENT_SHARE:.0%} of the answers to differ, got {share:.1%}"]
+    return StepResult(
+        f"Answers to {len(pictures)} pictures, beside a CPU's",
+        ("what", "value"),
+        tuple(rows),
+        tuple(wrong) if share > MAX_DIFFERENT_SHARE else (),
+        {"different, share": share, **per_picture},
+    )
+
+
+def draw_varied(count: int) -> Iterator[Tensor]:
+    """Draw at least so many pictures, which together need every part of the pipeline.
+
+    There are plates of all formats, tilted and unsure ones among them, close-ups, odd sides, a
+    tall picture that is searched in tiles, and one without plates.
+    """
+    large = draw_large().bgr
+    yield torch.from_numpy(large)
+    yield torch.from_numpy(render(0).bgr)
+    yield torch.from_numpy(np.rot90(large).copy())
+    country = russia()
+    close_ups = draw_close_ups(country, count, SEED)
+    for index, drawn in enumerate(draw_pictures(country, count, SEED, roads=0.3)):
+        yield torch.from_numpy(drawn.picture)
+        if index % 5 == 0:
+            yield torch.from_numpy(next(close_ups).picture)
+
+
+@torch.inference_mode()
+def _read(picture: Tensor, infer: Infer, device: str) -> tuple[Plates, float]:
+    """Return the answer and its seconds; an answer lies on the CPU, so nothing is left to run."""
+    began = time.perf_counter()
+    plates = recognize(picture.to(device), infer)
+    return plates, time.perf_counter() - began
+
+
+HEADER = ("fault", "calls", "answered", "refused", "lost", "wrong", "longest, s", "recovered, s",
+          "notes")  # fmt: skip
+NEVER = "not seen"
+
+
+def break_workers(scope: Scope) -> StepResult:
+    """Break workers under load. No caller may see an error or get another picture's texts."""
+    known = list_worker_faults(BREAKING[scope.device])
+    faults = [fault for fault in known if scope.faults is None or fault.name in scope.faults]
+    requests = build_text_requests(render_pictures(12 if scope.is_whole else 2))
+    each, before_s = (4, 3.0) if scope.is_whole else (1, 0.3)
+    made = [*Harness(requests, each, before_s=before_s).make(faults)]
+    return report(made)
+
+
+def report(made: list[Fault]) -> StepResult:
+    """Return the table of faults; what broke a promise is wrong."""
+    wrong = [f"{row.fault}: {why}" for row in made for why in row.broken]
+    recovered = {
+        f"{row.fault}, recovered, s": row.recover_s for row in made if row.recover_s is not None
+    }
+    return StepResult(
+        "Faults in workers", HEADER, tuple(map(_fault_row, made)), tuple(wrong), recovered
+    )
+
+
+def _fault_row(row: Fault) -> Row:
+    counts = row.counts
+    numbers = (counts.sent, counts.answered, counts.all_refused, counts.lost, counts.wrong)
+    recovered = NEVER if row.recover_s is None else format_figure(row.recover_s)
+    times = (format_figure(counts.longest_s), recovered)
+    return (row.fault, *map(str, numbers), *times, "; ".join(row.notes))

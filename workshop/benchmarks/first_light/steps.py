@@ -20,11 +20,7 @@ class StepResult:
     """The result of one step: a table, and what is wrong.
 
     Attributes:
-        title: The heading on the page.
-        header: The names of the columns.
-        rows: The rows of the table.
         wrong: Wanted results that did not come; empty when all is right.
-        figures: Numbers for machines, by name.
     """
 
     title: str

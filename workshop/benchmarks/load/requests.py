@@ -44,19 +44,17 @@ class Tensor:
 
     Attributes:
         data: The content. In BYTES data, each element has its length in front.
-        region: The shared memory region with the content; empty: the request has the content.
     """
 
     name: str
     datatype: str
     shape: tuple[int, ...]
     data: bytes = field(repr=False)
-    region: str = ""
 
 
-def pixels(array: NDArray[np.uint8], name: str = PICTURE, region: str = "") -> Tensor:
+def pixels(array: NDArray[np.uint8], name: str = PICTURE) -> Tensor:
     """Return an array as an input."""
-    return Tensor(name, "UINT8", array.shape, array.tobytes(), region)
+    return Tensor(name, "UINT8", array.shape, array.tobytes())
 
 
 def file(content: bytes) -> Tensor:
@@ -102,14 +100,8 @@ def kserve_grpc(
     """Return a KServe v2 request over gRPC; without `outputs` it asks for all of them."""
     request = service_pb2.ModelInferRequest(model_name=model)
     for content in inputs:
-        tensor = request.inputs.add(
-            name=content.name, datatype=content.datatype, shape=content.shape
-        )
-        if content.region:
-            tensor.parameters["shared_memory_region"].string_param = content.region
-            tensor.parameters["shared_memory_byte_size"].int64_param = len(content.data)
-        else:
-            request.raw_input_contents.append(content.data)
+        request.inputs.add(name=content.name, datatype=content.datatype, shape=content.shape)
+        request.raw_input_contents.append(content.data)
     for name in outputs:
         request.outputs.add(name=name)
     for name, value in (parameters or {}).items():

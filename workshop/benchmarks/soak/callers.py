@@ -15,9 +15,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workshop.benchmarks.load.closed_loop import Call, Outcome
-from workshop.benchmarks.load.connections import ANSWERED, DROPPED, Connection, Reply
+from workshop.benchmarks.load.connections import (
+    ANSWERED,
+    DROPPED,
+    UNREADABLE,
+    Connection,
+    Reply,
+    read_texts,
+)
 from workshop.benchmarks.load.requests import Request
-from workshop.benchmarks.load.responses import UNREADABLE, read_texts
 from workshop.benchmarks.soak.samples import Calls
 
 MAX_DESCRIBED = 20
@@ -32,7 +38,6 @@ class CheckedRequest:
 
     Attributes:
         texts: The texts that the picture gets when it is sent alone.
-        words: Words that the error must contain.
         hang_up_s: Seconds after which the caller hangs up; it does not hang up when 0.
     """
 

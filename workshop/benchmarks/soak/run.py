@@ -14,18 +14,23 @@ import typer
 from orchestrator.errors import ServerError
 from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.load.closed_loop import Load, send_by
-from workshop.benchmarks.load.connections import ANSWERED, Connection
+from workshop.benchmarks.load.connections import ANSWERED, Connection, read_texts
 from workshop.benchmarks.load.requests import Request
-from workshop.benchmarks.load.responses import read_texts
 from workshop.benchmarks.service import Launch, Service
-from workshop.benchmarks.soak.bad_requests import list_bad
 from workshop.benchmarks.soak.callers import Record, RequestMix, shuffle
 from workshop.benchmarks.soak.command import Plan
-from workshop.benchmarks.soak.good_requests import SentPictures, draw, list_alone, list_good
 from workshop.benchmarks.soak.report import (
     SoakReport,
+    format_report,
     judge_latency,
     judge_samples,
+)
+from workshop.benchmarks.soak.request_kinds import (
+    SentPictures,
+    draw,
+    list_alone,
+    list_bad,
+    list_good,
 )
 from workshop.benchmarks.soak.samples import (
     Measured,
@@ -34,7 +39,6 @@ from workshop.benchmarks.soak.samples import (
     plot_samples,
     tabulate,
 )
-from workshop.benchmarks.soak.text import format_report
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 

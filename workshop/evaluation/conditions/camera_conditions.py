@@ -53,7 +53,6 @@ class Condition:
     """A condition under which a camera sees a scene.
 
     Attributes:
-        name: The name in tables.
         change: Takes a picture and the strength, and returns the view.
         strength: The strength: a factor, degrees, pixels or a quality.
     """

@@ -10,14 +10,12 @@ from typing import Any
 import pandas as pd
 
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS
-from workshop.evaluation.conditions.condition_measurement import ByCondition, pool
-from workshop.evaluation.conditions.condition_tables import CURVES
+from workshop.evaluation.conditions.condition_measurement import CURVES, ByCondition, pool
 from workshop.evaluation.measurement import keep_found, measure_calibration
 from workshop.evaluation.outcomes import Outcome
-from workshop.evaluation.reading import LetterCount
-from workshop.evaluation.report_files.diagrams import FROM_0_TO_1, draw_reliability
+from workshop.evaluation.reading import ScoreBin
+from workshop.evaluation.report_files.drawings import FROM_0_TO_1, draw_reliability
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
-from workshop.evaluation.scores import ScoreBin
 from workshop.reporting.files import write_csv
 from workshop.reporting.plots import ACCENT, FAINT, INK, Bars, Diagram, Line, plot
 
@@ -45,7 +43,6 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
     tables = {"conditions": rows, "condition_plates": plates, "condition_curves": points}
     for name, lines in tables.items():
         pd.DataFrame(lines).to_csv(folder / f"{name}.csv", index=False)
-    write_csv(LetterCount, result.letters, folder / "condition_letters.csv")
     curves = [draw_curve(title, points_of(result)) for title, points_of in CURVES]
     plot([curves], folder / "condition_curves.png")
     plot([[draw_wrong(result.each)]], folder / "condition_errors.png")

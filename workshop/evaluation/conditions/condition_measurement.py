@@ -1,4 +1,4 @@
-"""Measures the reading of plates under conditions: table rows, and points of curves."""
+"""Measures the reading of plates under conditions: tables, and points of curves."""
 
 from __future__ import annotations
 
@@ -23,13 +23,20 @@ from workshop.evaluation.measurement import (
     count_verdicts,
     keep_found,
     measure_calibration,
-    measure_letters,
     of_type,
 )
 from workshop.evaluation.outcomes import READ, Outcome, judge_scenes
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
 from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
+from workshop.reporting.tables import (
+    Cell,
+    format_markdown,
+    format_number,
+    format_percent,
+    format_table,
+    ratio,
+)
 
 WIDTH_EDGES_PX = (15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 50.0, 60.0, 80.0, 100.0, 130.0, 160.0, 200.0)
 """The bin edges of the curve of widths. For small plates they are finer than in the report."""
@@ -76,7 +83,6 @@ def measure_conditions(outcomes: ByCondition) -> ConditionsResult:
         by_width_px=_measure_widths(outcomes),
         by_turn_deg=_measure_sweep(outcomes, TURNS_DEG),
         by_smear_px=_measure_sweep(outcomes, SMEARS_PX),
-        letters=measure_letters(keep_found(pool(outcomes))),
     )
 
 
@@ -126,3 +132,92 @@ def _point(name: str, x: float, outcomes: Sequence[Outcome]) -> RatePoint:
     plates, read = len(outcomes), sum(outcome.verdict == READ for outcome in outcomes)
     low, high = wilson_interval(read, plates) or (0.0, 1.0)
     return RatePoint(name, x, plates, read, read / plates, low, high)
+
+
+COLUMNS = ("read", "wrong", "not shown", "found", "wrong of shown", "ECE")
+COMPARED = ("read", "wrong of shown", "ECE")
+CURVES: tuple[tuple[str, Callable[[ConditionsResult], Sequence[RatePoint]]], ...] = (
+    ("width of the plate, px", lambda result: result.by_width_px),
+    ("turn, degrees", lambda result: result.by_turn_deg),
+    ("smear, px", lambda result: result.by_smear_px),
+)
+"""The curves: the title of the x axis, and the function that returns the points."""
+
+
+def summarize_conditions(result: ConditionsResult) -> list[str]:
+    """Return the table of conditions, and the points of the curves, as texts."""
+    rows = [(condition.name, *_row(condition)) for condition in (*result.each, result.mean)]
+    title = f"conditions, {result.each[0].std.plates} standard plates in each"
+    return [format_table((title, *COLUMNS), rows), *_tabulate_curves(result)]
+
+
+def _row(result: ConditionResult) -> tuple[Cell, ...]:
+    std = result.std
+    rates = (std.read, std.wrong, std.not_shown, std.found)
+    return (
+        *(format_percent(ratio(count, std.plates)) for count in rates),
+        format_percent(std.wrong_of_shown),
+        format_number(result.ece),
+    )
+
+
+def _tabulate_curves(result: ConditionsResult) -> list[str]:
+    return [
+        format_table(
+            (f"read by {title}", "", ""),
+            [
+                (f"  {point.bin}", f"{point.read}/{point.plates}", format_percent(point.rate))
+                for point in points_of(result)
+            ],
+        )
+        for title, points_of in CURVES
+    ]
+
+
+def compare_conditions(results: Mapping[str, ConditionsResult]) -> str:
+    """Return the conditions of several evaluations side by side, in Markdown.
+
+    Args:
+        results: By the name of the evaluation; the conditions of the first one are the rows.
+    """
+    tables = [
+        {condition.name: condition for condition in (*of.each, of.mean)} for of in results.values()
+    ]
+    header = ("", *(f"{name}: {title}" for name in results for title in COMPARED))
+    rows = [
+        (name, *(cell for table in tables for cell in _compared(table.get(name))))
+        for name in tables[0]
+    ]
+    return format_markdown(header, rows)
+
+
+def _compared(result: ConditionResult | None) -> tuple[Cell, ...]:
+    if result is None:
+        return (None,) * len(COMPARED)
+    std = result.std
+    return (
+        format_percent(std.read_rate),
+        format_percent(std.wrong_of_shown),
+        format_number(result.ece),
+    )
+
+
+def compare_curves(results: Mapping[str, ConditionsResult]) -> str:
+    """Return the part that is read, in a Markdown table each for widths, turns and smears.
+
+    Args:
+        results: By the name of the evaluation; the bins of the first one are the columns.
+    """
+    return "\n".join(
+        _compare_curve(title, {name: points_of(result) for name, result in results.items()})
+        for title, points_of in CURVES
+    )
+
+
+def _compare_curve(title: str, curves: Mapping[str, Sequence[RatePoint]]) -> str:
+    bins = [point.bin for point in next(iter(curves.values()))]
+    rows = []
+    for name, points in curves.items():
+        rates = {point.bin: point.rate for point in points}
+        rows.append((name, *(format_percent(rates.get(name_of_bin)) for name_of_bin in bins)))
+    return format_markdown((title, *bins), rows)

@@ -20,7 +20,7 @@ from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plate
 from workshop.evaluation.datasets import STANDARD, LabelledPlate, read_scenes
 from workshop.evaluation.outcomes import centre_of, open_picture
-from workshop.evaluation.scores import SURE
+from workshop.evaluation.reading import SURE
 from workshop.rendering.camera import Quad, cloud, random_colour
 from workshop.rendering.country import russia
 from workshop.rendering.scenery import scene

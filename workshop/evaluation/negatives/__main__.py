@@ -21,11 +21,10 @@ from orchestrator.networks.engines import Engine
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
-from workshop.evaluation.datasets import list_pictures, read_ignored
+from workshop.evaluation.datasets import list_pictures, read_ignored, read_labels, to_pixels
 from workshop.evaluation.negatives.false_texts import FalseAlarm, Tally, View, tally
 from workshop.evaluation.outcomes import open_picture
 from workshop.evaluation.recognizers import load_here
-from workshop.evaluation.yolo_labels import read_labels, to_pixels
 from workshop.rendering.plateless.plateless_pictures import draw_plateless
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_csv
 from workshop.reporting.sheets import write_sheets

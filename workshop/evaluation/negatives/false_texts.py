@@ -11,9 +11,9 @@ import numpy as np
 from orchestrator.detection.boxes import area, intersection, iou
 from orchestrator.imaging.files import Bgr
 from orchestrator.plates import Plate, Plates
+from workshop.evaluation.datasets import Box
 from workshop.evaluation.proportions import wilson_interval
-from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw_view
-from workshop.evaluation.yolo_labels import Box
+from workshop.evaluation.report_files.drawings import FOUND, LABEL, Outline, Tile, draw_view
 from workshop.rendering.plateless.plateless_pictures import Placed
 
 LABEL_IOU = 0.3

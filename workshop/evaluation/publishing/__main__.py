@@ -21,6 +21,7 @@ from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import LISTED, WEIGHTS, check_listed, sha256
 from workshop.evaluation.datasets import STANDARD
+from workshop.evaluation.pairing import pair_reports
 from workshop.evaluation.publishing.published import (
     AS_LABELLED,
     FIGURES,
@@ -38,7 +39,6 @@ from workshop.evaluation.publishing.published import (
 )
 from workshop.evaluation.publishing.published_pages import PAGES, render
 from workshop.evaluation.recognizers import RecognizerOptions
-from workshop.evaluation.report_files.pairing_files import pair_reports
 from workshop.evaluation.results import Report
 from workshop.evaluation.run import Task, run
 from workshop.reporting.files import prepare_folder, read_report, write_report
@@ -50,10 +50,7 @@ class Sources:
     """The sources of the figures: data and weights; see docs/evaluation.md.
 
     Attributes:
-        scenes: The folder of pictures with known texts.
-        detection: The YOLO data set.
         ancestor: The folder with the predecessor's stn.pth and lprnet.pth.
-        reports: The folder for the whole report of each run.
         unlabelled: The CSV of the data set's plates without a label.
     """
 
@@ -69,11 +66,7 @@ class Plan:
     """The plan of one run.
 
     Attributes:
-        options: The options of the recognizer.
-        reads: True when it reads the scenes.
-        detects: True when it measures detection.
         ignores: True when detection ignores the unlabelled plates.
-        conditions: True if the run reads the scenes under conditions.
     """
 
     options: RecognizerOptions

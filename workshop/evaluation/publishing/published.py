@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.networks.weights import WEIGHTS
+from workshop.evaluation.reading import Coverage
 from workshop.evaluation.results import (
     ConditionsResult,
     Decoding,
     DetectionResult,
-    OperatingPoint,
     Report,
     Verdicts,
 )
-from workshop.evaluation.scores import Coverage
 
 FIGURES = WEIGHTS / "figures.json"
 UNLABELLED = Path(__file__).parents[1] / "unlabelled_plates.csv"
@@ -41,30 +40,11 @@ class PublishedReading:
 
 
 @dataclass(frozen=True)
-class PublishedDetection:
-    """The figures of detection, at IoU 0.5 unless the name says otherwise."""
-
-    pictures: int
-    labels: int
-    ignored: int
-    at_threshold: OperatingPoint
-    at_best_f1: OperatingPoint
-    map50: float
-    map50_95: float
-
-
-@dataclass(frozen=True)
 class PublishedRun:
     """The figures of one evaluation.
 
     Attributes:
-        engines: The engine of each network.
-        weights_sha256: The SHA-256 of each network's weights.
         detector_side_px: The longest side of the detector's input.
-        text_threshold: The lowest score of a shown text.
-        reading: The figures of reading; None when no scenes were read.
-        detection: The figures of detection; None when it was not measured.
-        conditions: The results under conditions; None when they were not measured.
     """
 
     engines: Mapping[str, str]
@@ -72,7 +52,7 @@ class PublishedRun:
     detector_side_px: int
     text_threshold: float
     reading: PublishedReading | None
-    detection: PublishedDetection | None
+    detection: DetectionResult | None
     conditions: ConditionsResult | None = None
 
 
@@ -100,12 +80,7 @@ class Published:
     """All figures of the pages, from one command.
 
     Attributes:
-        machine: The machine that they were measured on.
-        weights_sha256: The SHA-256 of every weight file, by its name.
         unlabelled_sha256: The SHA-256 of the list of plates that detection ignores.
-        parameters: The number of trained parameters, by network.
-        runs: The evaluations, by name.
-        against_predecessor: Our networks against the predecessor's pair, plate by plate.
     """
 
     machine: MeasuredOn
@@ -117,18 +92,15 @@ class Published:
 
 
 def publish_run(report: Report) -> PublishedRun:
-    """Return the figures of a report, without data of single plates, which is personal data.
-
-    The counts of letters are left out, too.
-    """
+    """Return the figures of a report, without data of single plates, which is personal data."""
     return PublishedRun(
         engines=report.engines,
         weights_sha256=report.weights_sha256,
         detector_side_px=report.settings.detector_side_px,
         text_threshold=report.settings.text_threshold,
         reading=_publish_reading(report),
-        detection=_publish_detection(report.detection),
-        conditions=report.conditions and replace(report.conditions, letters=()),
+        detection=report.detection and replace(report.detection, by_width_px=()),
+        conditions=report.conditions,
     )
 
 
@@ -144,18 +116,4 @@ def _publish_reading(report: Report) -> PublishedReading | None:
         ece=reading.calibration.ece,
         ece_equal_mass=reading.calibration.ece_equal_mass,
         brier=reading.calibration.brier,
-    )
-
-
-def _publish_detection(detection: DetectionResult | None) -> PublishedDetection | None:
-    if detection is None:
-        return None
-    return PublishedDetection(
-        pictures=detection.pictures,
-        labels=detection.labels,
-        ignored=detection.ignored,
-        at_threshold=detection.at_threshold,
-        at_best_f1=detection.at_best_f1,
-        map50=detection.map50,
-        map50_95=detection.map50_95,
     )

@@ -9,7 +9,7 @@ from orchestrator.errors import DataError
 from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
-from workshop.evaluation.conditions.condition_tables import compare_conditions, compare_curves
+from workshop.evaluation.conditions.condition_measurement import compare_conditions, compare_curves
 from workshop.evaluation.pairing import interpret
 from workshop.evaluation.publishing.published import (
     AS_LABELLED,
@@ -21,13 +21,12 @@ from workshop.evaluation.publishing.published import (
     TORCHSCRIPT,
     UNLABELLED,
     Published,
-    PublishedDetection,
     PublishedReading,
     PublishedRun,
 )
-from workshop.evaluation.results import OperatingPoint, Verdicts
+from workshop.evaluation.results import DetectionResult, OperatingPoint, Verdicts
 from workshop.evaluation.summary import AT_PRECISION
-from workshop.reporting.pages import rewrite
+from workshop.reporting.files import rewrite
 from workshop.reporting.tables import NOTHING, Cell, format_markdown, format_number, format_percent
 
 PROJECT = WEIGHTS.parent
@@ -51,7 +50,7 @@ def _reading(published: Published, name: str) -> PublishedReading:
     return reading
 
 
-def _detection(published: Published, name: str) -> PublishedDetection:
+def _detection(published: Published, name: str) -> DetectionResult:
     detection = published.runs[name].detection
     if detection is None:
         raise DataError(f"figures: wanted the detection of {name}, got none")
@@ -84,7 +83,7 @@ def write_readme(published: Published) -> str:
 
 
 def _headline_rows(
-    ours: PublishedReading, theirs: PublishedReading, detection: PublishedDetection
+    ours: PublishedReading, theirs: PublishedReading, detection: DetectionResult
 ) -> list[tuple[Cell, ...]]:
     return [
         ("the plate is found", ours.std.found, theirs.std.found),
@@ -255,12 +254,12 @@ def _covered(reading: PublishedReading) -> str:
     return format_percent(reading.at_precision.coverage if reading.at_precision else None)
 
 
-def _detection_cells(detection: PublishedDetection) -> tuple[Cell, ...]:
+def _detection_cells(detection: DetectionResult) -> tuple[Cell, ...]:
     numbers = (format_number(detection.map50), format_number(detection.map50_95))
     return (*numbers, _point(detection.at_threshold), _point(detection.at_best_f1))
 
 
-def _at_threshold(detection: PublishedDetection) -> str:
+def _at_threshold(detection: DetectionResult) -> str:
     return f"precision / recall at the service's threshold of {detection.at_threshold.threshold:g}"
 
 

@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pandas as pd
 
+from workshop.evaluation.datasets import Box
 from workshop.evaluation.detection import Detected, Match, curve_of, match
-from workshop.evaluation.report_files.diagrams import draw_precision_recall
-from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw
+from workshop.evaluation.report_files.drawings import (
+    FOUND,
+    LABEL,
+    Outline,
+    Tile,
+    draw,
+    draw_precision_recall,
+)
 from workshop.evaluation.results import DetectionResult
-from workshop.evaluation.yolo_labels import Box
 from workshop.reporting.files import write_csv
 from workshop.reporting.plots import plot
 from workshop.reporting.sheets import write_sheets
@@ -40,8 +46,6 @@ class Judged:
     """A match in its picture, judged as a hit, a miss or a false alarm.
 
     Attributes:
-        picture: The detections and labels of the picture.
-        match: The match of a detection, a label or both.
         kind: The kind: `hit`, `miss`, `false alarm`, or `""` for one below the threshold.
     """
 

@@ -9,11 +9,23 @@ from pathlib import Path
 from workshop.evaluation.datasets import BAD, STANDARD
 from workshop.evaluation.measurement import keep_found, of_type, scores_of
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
-from workshop.evaluation.reading import Confusion, LetterCount, align
-from workshop.evaluation.report_files.diagrams import draw_coverage, draw_reliability
-from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw
+from workshop.evaluation.reading import (
+    Confusion,
+    Coverage,
+    ScoreBin,
+    align,
+    coverage_curve,
+)
+from workshop.evaluation.report_files.drawings import (
+    FOUND,
+    LABEL,
+    Outline,
+    Tile,
+    draw,
+    draw_coverage,
+    draw_reliability,
+)
 from workshop.evaluation.results import ReadingResult
-from workshop.evaluation.scores import Coverage, ScoreBin, coverage_curve
 from workshop.reporting.files import write_csv
 from workshop.reporting.plots import plot
 from workshop.reporting.sheets import write_sheets
@@ -44,21 +56,13 @@ class PlateRow:
 def write_reading(
     result: ReadingResult, outcomes: Sequence[Outcome], threshold: float, folder: Path
 ) -> None:
-    """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses.
-
-    Args:
-        result: The result that was measured on the outcomes.
-        outcomes: The outcome of every labelled plate.
-        threshold: The lowest score of a shown text.
-        folder: The output folder.
-    """
+    """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses."""
     missed = [o for o in outcomes if o.verdict != READ and o.label.type != BAD]
     missed.sort(key=lambda outcome: outcome.label.type != STANDARD)
     write_csv(PlateRow, map(row_of, outcomes), folder / "plates.csv")
     write_csv(PlateRow, map(row_of, missed), folder / "misses.csv")
     write_sheets((draw(tile_of(outcome)) for outcome in missed), folder, "misses")
     write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
-    write_csv(LetterCount, result.characters.letters, folder / "letters.csv")
     curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
     write_csv(Coverage, curve, folder / "coverage.csv")
     plot([draw_coverage(curve, threshold)], folder / "coverage.png")

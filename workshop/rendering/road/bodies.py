@@ -38,7 +38,6 @@ class Stand:
     Attributes:
         place: Middle of the car's face, x y in metres.
         heading_deg: Turn of the car to the left; 0 leads straight away from the camera.
-        width_m: Width of the car.
         slope: Distance from the face to the cabin, and how far the cabin leans back, in car widths.
     """
 

@@ -1,8 +1,4 @@
-"""Pictures of roads, seen from above a gate or beside the lane, in any light and weather.
-
-Example:
-    python -m workshop.rendering.road.roads --out road.jpg --texts A123BC77 M456OP199 --seed 3
-"""
+"""Pictures of roads, seen from above a gate or beside the lane, in any light and weather."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ from workshop.rendering.road.weather import (
     shine,
     slanted_line,
 )
-from workshop.rendering.scenery import Scene, write_one
+from workshop.rendering.scenery import Scene
 from workshop.rendering.texts import plain
 from workshop.rendering.video import as_frame
 
@@ -255,7 +251,3 @@ def _record(rng: np.random.Generator, light: Light, *, is_grey: bool) -> Bgr:
     if rng.random() < VIDEO:
         return as_frame(rng, picture)
     return compress(picture, int(rng.integers(35, 96)))
-
-
-if __name__ == "__main__":
-    write_one(road, "Picture of a road with given plates.", (1280, 720), least="+")

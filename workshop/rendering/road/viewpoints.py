@@ -39,8 +39,6 @@ class Viewpoint:
     Attributes:
         place: Position of the lens, x y z in metres.
         turn_deg: Pan to the right, tilt downwards, and roll, which turns the picture clockwise.
-        focal_px: Focal length in pixels.
-        size_wh: Size of the picture, pixels.
         barrel: Barrel distortion: the lens shrinks the corners more than the middle. 0 for none.
     """
 

@@ -44,10 +44,7 @@ class Photo:
     """A picture of a plate and its surroundings.
 
     Attributes:
-        picture: (H, W, 3) uint8 BGR.
         quad: Corners of the plate, clockwise from top-left, pixels.
-        text: Text of the plate.
-        format: Name of the plate's format.
         lines: Number of lines of the text, 1 or 2.
     """
 

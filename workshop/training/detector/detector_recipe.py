@@ -42,22 +42,17 @@ class DetectorSchedule:
     """Length and learning rate of the detector's training.
 
     Attributes:
-        epochs: Number of passes over the training pictures.
         minutes: Time of the whole run. After each epoch, `epochs` becomes what it allows. The time
             of a resumed run before its checkpoint counts, too.
         plain_epochs: Number of last epochs with whole pictures instead of mosaics.
-        batch: Pictures per step.
         loaders: Number of processes that augment pictures; 0: the training process. It changes the
             pictures.
         side_px: Longer side of the letterboxed picture, a multiple of 32.
         rate: Peak of the learning rate of SGD.
         final_rate: End of the cosine, as a share of `rate`.
         warmup_epochs: Number of epochs in which the rate rises to its peak.
-        momentum: Nesterov momentum of SGD.
-        decay: Weight decay.
         frozen_layers: Number of first layers that are not trained. The first 3 take half of the
             backward pass; they find edges, which COCO has taught already.
-        validate_every: Number of epochs from measurement to measurement.
         seed: Seed of augmentation and new weights.
         extension_rate: Peak of the new cosine of each extension of the run, as a share of `rate`.
         extended: Epochs at which the run was extended: its earlier ends.
@@ -96,13 +91,7 @@ class DetectorSchedule:
         return cosine(step - done, steps, min(warm_up, steps // 10), peak, self.final_rate)
 
     def replan(self, epoch: int, spent_s: float, epoch_s: float) -> DetectorSchedule:
-        """Return the schedule with the epochs that its minutes allow, if it has minutes.
-
-        Args:
-            epoch: Number of finished epochs, at least one.
-            spent_s: Time of the run so far.
-            epoch_s: Time of an epoch.
-        """
+        """Return the schedule with the epochs that its minutes allow, if it has minutes."""
         if self.minutes is None:
             return self
         left = max(0, int((60 * self.minutes - spent_s) / epoch_s))

@@ -25,7 +25,6 @@ class DetectorTrainer:
     A checkpoint saves all of them for a resume.
 
     Attributes:
-        epoch: Number of finished epochs.
         best: Sum of mAP50 and mAP50-95 of the best epoch.
         mean_loss: Mean loss of the last epoch; None before the first.
         spent_s: Time of the run until the end of the last epoch, in seconds.

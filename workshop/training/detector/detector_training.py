@@ -29,7 +29,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA
 from orchestrator.imaging.files import Bgr
 from orchestrator.networks.registry import NETWORKS
-from workshop.evaluation.yolo_labels import label_folder
+from workshop.evaluation.datasets import label_folder
 from workshop.rendering.camera import photograph, shrink
 from workshop.training.detector.detector_recipe import (
     Augmentation,

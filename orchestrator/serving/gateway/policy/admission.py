@@ -19,7 +19,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.serving.gateway.errors import QuotaExceeded
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.clients import Client
-from orchestrator.serving.gateway.policy.fair_queue import FairQueue
+from orchestrator.serving.gateway.policy.fair_queue import FairQueue, Turn
 from orchestrator.serving.gateway.policy.slots import Slot, Slots, evicted
 from orchestrator.serving.protocol.inference import USUAL_COST, Cost
 
@@ -155,11 +155,12 @@ class Admission:
             raise evicted()
 
     @asynccontextmanager
-    async def queue(self, slot: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
+    async def queue(self, slot: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[Turn]:
         """Wait in the queue for Triton, and count as in work while the block runs.
 
         Calls leave the queue by priority. Clients of one priority take turns. A picture that costs
-        more than a usual call counts as several calls of its client.
+        more than a usual call counts as several calls of its client. The block sets the plates of
+        the turn.
 
         Raises:
             ServiceFull: The wait was too long, or a call of better priority evicted this one.
@@ -171,7 +172,7 @@ class Admission:
         slot.paid = 0.0
         turn = await self._queue.acquire(slot, cost)
         try:
-            yield
+            yield turn
         finally:
             self._queue.release(turn)
 

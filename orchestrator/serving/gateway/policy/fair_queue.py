@@ -17,6 +17,9 @@ from orchestrator.serving.protocol.inference import Cost
 MIN_ENTRIES_TO_SWEEP = 1000
 SLOW_S = 0.3
 """A picture that takes longer to decode is slow. Small files may be: 155 KB of PNG take 0.7 s."""
+MANY_PLATES, FORGOTTEN = 40, 0.9
+"""A picture with more plates is slow to read: 100 take 3 to 7 s. Its header does not tell, so each
+client is expected to go on as before. With each further picture, this part of the number stays."""
 CALLS_A_WORKER = 4
 """Calls at Triton for each picture that it has in work, as `Limits.calls` is worked out."""
 
@@ -31,7 +34,8 @@ class Turn:
         arrival: Its number, in order of arrival.
         client: Name of its client.
         cost: The cost of the call.
-        is_slow: The picture of the call takes long to decode.
+        is_slow: The picture of the call takes long to decode, or probably long to read.
+        plates: Number of plates in the answer.
         decision: Holds None for a slot, or the rejection. A call that need not wait has none.
     """
 
@@ -41,6 +45,7 @@ class Turn:
     client: str = field(compare=False)
     cost: Cost = field(compare=False)
     is_slow: bool = field(compare=False)
+    plates: int = field(default=0, compare=False)
     decision: asyncio.Future[ServiceFull | None] | None = field(default=None, compare=False)
 
     def wake(self, refusal: ServiceFull | None = None) -> bool:
@@ -84,8 +89,9 @@ class FairOrder:
 class FairQueue:
     """The slots of calls at Triton, and the queue of waiting calls.
 
-    Slow pictures never occupy the last worker, and each client has one of them in work. Other calls
-    overtake those that wait for this reason.
+    Slow pictures never occupy the last worker, and each client has one of them in work. A client
+    that had no answer yet has as many calls in work as there are workers, because they may turn out
+    to be slow. Other calls overtake those that wait for these reasons.
 
     Attributes:
         in_work: Number of calls that have a slot.
@@ -101,6 +107,9 @@ class FairQueue:
         self._orders: defaultdict[int, FairOrder] = defaultdict(FairOrder)  # by priority
         self._arrivals = 0
         self._slow: Counter[str] = Counter()  # in work, by the client's name
+        self._of_client: Counter[str] = Counter()  # in work, by the client's name
+        self._plates: dict[str, float] = {}  # expected in the next answer to a client
+        self._most_of_new = max(1, limits.calls // CALLS_A_WORKER)
         self._most_slow = max(1, limits.calls // CALLS_A_WORKER - 1)
         self.in_work = self.bytes = 0
 
@@ -120,7 +129,7 @@ class FairQueue:
         start = self._orders[priority].start(slot.client, cost.calls)
         is_slow = cost.seconds > SLOW_S
         turn = Turn(priority, start, self._arrivals, slot.client.name, cost, is_slow)
-        if self._queue or not self._fits(turn) or (is_slow and self._is_held_back(turn)):
+        if self._queue or not self._fits(turn) or self._is_held_back(turn):
             await self._wait(turn, slot)
         else:
             self._start(turn)
@@ -169,6 +178,8 @@ class FairQueue:
         order.now = max(order.now, turn.start)
         self.in_work += 1
         self.bytes += turn.cost.bytes
+        self._of_client[turn.client] += 1
+        turn.is_slow = self._is_slow(turn)
         if turn.is_slow:
             self._slow[turn.client] += 1
 
@@ -177,9 +188,20 @@ class FairQueue:
         return next((turn for turn in self._queue if not self._is_held_back(turn)), None)
 
     def _is_held_back(self, turn: Turn) -> bool:
-        if not turn.is_slow:
-            return False
+        if not self._is_slow(turn):
+            is_new = turn.client not in self._plates
+            return is_new and self._of_client[turn.client] >= self._most_of_new
         return bool(self._slow[turn.client]) or self._slow.total() >= self._most_slow
+
+    def _is_slow(self, turn: Turn) -> bool:
+        return turn.is_slow or self._plates.get(turn.client, 0.0) > MANY_PLATES
+
+    def _note_plates(self, turn: Turn) -> None:
+        """Expect so many plates in the next pictures of the client."""
+        expected = max(turn.plates, FORGOTTEN * self._plates.pop(turn.client, 0.0))
+        self._plates[turn.client] = expected
+        if len(self._plates) > MIN_ENTRIES_TO_SWEEP:
+            del self._plates[next(iter(self._plates))]  # the one that was away for longest
 
     def _fits(self, turn: Turn) -> bool:
         """Tell whether slots and memory allow a call. Memory always allows a single call."""
@@ -191,9 +213,11 @@ class FairQueue:
         """Free the slot of a turn."""
         self.in_work -= 1
         self.bytes -= turn.cost.bytes
-        if turn.is_slow:
-            self._slow[turn.client] -= 1
-            self._slow += Counter()  # drop zeros
+        for counter in (self._slow, self._of_client) if turn.is_slow else (self._of_client,):
+            counter[turn.client] -= 1
+            if not counter[turn.client]:  # the tables must not grow
+                del counter[turn.client]
+        self._note_plates(turn)
         if self._queue:
             self._serve()
 

@@ -125,10 +125,6 @@ class Slots:
         self.bytes += more
         self._sizes[slot.client.name] += more
 
-    def bytes_of(self, client: str) -> int:
-        """Return the memory for the bodies of a client, by its name."""
-        return self._sizes[client]
-
     def _drop_slow(self, slot: Slot, missing: int) -> None:
         """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
 

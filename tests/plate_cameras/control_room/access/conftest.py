@@ -12,3 +12,10 @@ from tests.plate_cameras.control_room.access.rooms import Room, open_with_keys
 def room(tmp_path: Path) -> Iterator[Room]:
     with open_with_keys(tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def unchanged_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A room with keys, for tests that change nothing."""
+    with open_with_keys(tmp_path_factory.mktemp("room")) as opened:
+        yield opened

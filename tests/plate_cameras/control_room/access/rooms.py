@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +17,7 @@ from orchestrator.serving.gateway.http.app import make_app
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.serving.gateway.policy.api_keys import hash_of
 from plate_cameras.configuration import Store
-from plate_cameras.control_room.extension import open_control_room
+from plate_cameras.control_room.extension import ControlRoomExtension, open_control_room
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.pass_store import PassStore
@@ -58,6 +58,12 @@ class Room:
         assert answer.status_code == 200, answer.text
         return {"X-CSRF-Token": answer.json()["csrf"]}
 
+    def recognize(self, **headers: str) -> tuple[int, str]:
+        """Send no picture; return the status and the reason. Who may send pictures gets 400."""
+        sent = {"content-type": "image/jpeg", **headers}
+        answer = self.client.post("/v1/recognize", content=b"", headers=sent)
+        return answer.status_code, answer.json()["reason"]
+
 
 @contextmanager
 def open_room(
@@ -65,7 +71,6 @@ def open_room(
     *,
     people: Sequence[Person] = (ANNA, BORIS),
     url: str = "http://localhost:8000",
-    settings: str = "",
     cameras: str = CAMERAS,
     **options: object,
 ) -> Iterator[Room]:
@@ -75,19 +80,18 @@ def open_room(
         folder: Folder of the file of cameras.
         people: The people.
         url: Address that the client calls.
-        settings: More lines of the file of cameras, before the cameras.
-        cameras: The cameras, as the file has them.
+        cameras: The file of cameras.
         options: Options of the gateway.
     """
     file = folder / "CAMERAS.toml"
-    file.write_text(settings + cameras)
+    file.write_text(cameras)
     (folder / "passes.db").write_bytes(_database_with_tables())
     store = open_store(Store(), folder)
     for person in people:
         store.people.add(person, HASH, TESTER)
     audit = folder / "audit.jsonl"
     gateway_options = GatewayOptions(cameras=file, audit=audit, limits=Limits(calls=4), **options)
-    with TestClient(_to_app(gateway_options), url, client=("127.0.0.1", 50000)) as client:
+    with TestClient(to_app(gateway_options), url, client=("127.0.0.1", 50000)) as client:
         yield Room(client, store, audit)
     store.close()
 
@@ -123,10 +127,15 @@ def _database_with_tables() -> bytes:
         return (Path(folder) / "passes.db").read_bytes()
 
 
-def _to_app(options: GatewayOptions) -> ASGIApp:
+def to_app(
+    options: GatewayOptions,
+    make_extension: Callable[[GatewayOptions], ControlRoomExtension] = open_control_room,
+) -> ASGIApp:
+    """Return the gateway's HTTP application with a control room, whose tasks run."""
+
     @asynccontextmanager
     async def opened() -> AsyncIterator[ASGIApp]:
-        service, extension = DataPlane(options), open_control_room(options)
+        service, extension = DataPlane(options), make_extension(options)
         duties = [asyncio.create_task(duty) for duty in extension.duties()]
         yield make_app(service, extension)
         for duty in duties:

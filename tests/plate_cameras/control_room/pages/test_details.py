@@ -17,17 +17,15 @@ from plate_cameras.store.lists.plate_entries import check_entries
 from plate_cameras.store.people.people import Person
 
 RUSSIAN = read_room_texts()["ru"]
+DETAILS = {**RUSSIAN.shared.details, **RUSSIAN.details}
 HOLE = re.compile(r"{\w+}")
 GIF = b"GIF89a" + bytes(40)
 
 
 def knows(detail: str) -> bool:
     """Tell whether the catalogue has a sentence of a detail, as `sayDetail` of the page does."""
-    for sentence in {**RUSSIAN.shared.details, **RUSSIAN.details}:
-        pattern = "(.+?)".join(map(re.escape, HOLE.split(sentence)))
-        if re.search(f"(?:^|: ){pattern}(?:$|; )", detail, re.DOTALL):
-            return True
-    return False
+    patterns = ("(.+?)".join(map(re.escape, HOLE.split(sentence))) for sentence in DETAILS)
+    return any(re.search(f"(?:^|: ){one}(?:$|; )", detail, re.DOTALL) for one in patterns)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +61,8 @@ def test_a_problem_is_told_in_russian(fail: Callable[[], object]) -> None:
 
 
 def test_russian_details_have_no_other_values() -> None:
-    details = {**RUSSIAN.shared.details, **RUSSIAN.details}
     assert not [
         told
-        for sentence, told in details.items()
+        for sentence, told in DETAILS.items()
         if {*HOLE.findall(told)} - {*HOLE.findall(sentence)}
     ]

@@ -40,18 +40,17 @@ def test_a_page_says_its_language_and_title(page: Page, language: str) -> None:
 
 
 @EACH
-def test_nothing_is_inline_or_loaded_from_elsewhere(page: Page) -> None:
+def test_nothing_is_inline_or_loaded_from_elsewhere_and_links_lead_to_the_root(page: Page) -> None:
     reader = read(page)
     assert not [name for name in reader.attributes() if name == "style" or name.startswith("on")]
     links = [*reader.values("src"), *(one["href"] or "" for one in reader.named("link"))]
     assert not [link for link in links if "//" in link or link.startswith("/")]
-
-
-@EACH
-def test_links_lead_back_to_the_root(page: Page) -> None:
-    (script,) = read(page).named("script")
+    (script,) = reader.named("script")
     assert script["src"] == f"{page.root}control/{page.name}.js"
     assert page.root == ("../" if page.name == "pass" else "")
+    marked = [link["href"] for link in reader.named("a") if link.get("aria-current")]
+    wanted = [] if page.name == "login" else [page.root + page.path[1:].partition("/")[0]]
+    assert marked == wanted
 
 
 def test_each_condition_of_the_audit_has_a_word() -> None:
@@ -60,13 +59,6 @@ def test_each_condition_of_the_audit_has_a_word() -> None:
     names = {field.name for kind in kinds for field in fields(kind)} - {"limit", "cursor"}
     names |= {"list_name", "id", "gate", "camera", "site", "overstays", "password"}
     assert {f"asked_{name}" for name in names} - TEXTS["ru"].script.keys() == set()
-
-
-@EACH
-def test_the_navigation_marks_its_page(page: Page) -> None:
-    marked = [link["href"] for link in read(page).named("a") if link.get("aria-current")]
-    wanted = [] if page.name == "login" else [page.root + page.path[1:].partition("/")[0]]
-    assert marked == wanted
 
 
 def test_the_languages_have_the_same_texts() -> None:

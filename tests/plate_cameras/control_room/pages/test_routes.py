@@ -9,6 +9,7 @@ from orchestrator.serving.gateway.options import GatewayOptions
 from plate_cameras.control_room.pages.routes import find_files, page_routes
 
 PATHS = ["/live", "/passes", "/passes/any", "/lists", "/cameras", "/gates", "/people", "/login"]
+PATHS += [f"/control/{name}" for name in find_files()]
 
 
 @pytest.fixture(scope="module")
@@ -16,16 +17,13 @@ def client() -> TestClient:
     return TestClient(Starlette(routes=page_routes(GatewayOptions())))
 
 
-@pytest.mark.parametrize("path", [*PATHS, *(f"/control/{name}" for name in find_files())])
-def test_pages_and_files_are_guarded(client: TestClient, path: str) -> None:
-    answer = client.get(path)
-    assert answer.status_code == 200
-    assert answer.headers["content-security-policy"] == CSP
-    assert answer.headers["cache-control"] == "no-cache"
-
-
-def test_the_files_of_the_first_page_are_served(client: TestClient) -> None:
-    assert client.get("/page/drawing.js").status_code == 200
+def test_pages_and_files_are_guarded_and_small(client: TestClient) -> None:
+    answers = [client.get(path) for path in PATHS]
+    names = ("content-security-policy", "cache-control")
+    guards = {(one.status_code, *(one.headers[name] for name in names)) for one in answers}
+    assert guards == {(200, CSP, "no-cache")}
+    assert client.get("/page/drawing.js").status_code == 200  # of the first page
+    assert sum(len(one.content) for one in answers[8:]) < 180_000
 
 
 @pytest.mark.parametrize(
@@ -49,7 +47,3 @@ def test_a_chosen_language_is_kept(client: TestClient) -> None:
     answer = client.get("/lists?lang=ru")
     assert "plates_language=ru" in answer.headers["set-cookie"]
     assert "set-cookie" not in client.get("/lists").headers
-
-
-def test_files_stay_small(client: TestClient) -> None:
-    assert sum(len(client.get(f"/control/{name}").content) for name in find_files()) < 180_000

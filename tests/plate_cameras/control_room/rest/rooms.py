@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from starlette.testclient import TestClient
-from starlette.types import ASGIApp
 
-from orchestrator.serving.gateway.data_plane import DataPlane
-from orchestrator.serving.gateway.http.app import make_app
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 from orchestrator.serving.gateway.policy.clients import Client
 from plate_cameras.configuration import (
@@ -29,8 +26,8 @@ from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.openings.gate_openings import OPENED, REFUSED, GateOpening
 from plate_cameras.store.pass_store import PassStore
+from tests.plate_cameras.control_room.access.rooms import to_app
 from tests.plate_cameras.store.stored_events import NOW_S
-from tests.serving.gateway.http.service import lasting_app
 
 CAMERAS = (
     Camera(
@@ -65,37 +62,25 @@ class ChosenPrincipal:
     async def is_current(self, _request: object) -> bool:
         return self.has_rights
 
+    def close(self) -> None: ...
+
 
 class Room:
-    """A control room and its parts.
+    """A control room, the parts of its routes, a caller, and a store whose clock is at NOW_S."""
 
-    Attributes:
-        store: Its store, whose clock stands at NOW_S.
-        client: A caller.
-        room: The parts that its routes need.
-    """
-
-    def __init__(self, store: PassStore, **settings: Any) -> None:
+    def __init__(self, store: PassStore) -> None:
         self.store = store
         self._access = ChosenPrincipal(ADMINISTRATOR)
-        configuration = Configuration(CAMERAS, control_room=ControlRoomSettings(**settings))
-        room = ControlRoom(configuration, store, self._access)  # type: ignore[arg-type]
-        self.room, self._extension = room, ControlRoomExtension(room, Path("CAMERAS.toml"))
-        self._options = GatewayOptions(
+        room = ControlRoom(Configuration(CAMERAS), store, self._access)  # type: ignore[arg-type]
+        options = GatewayOptions(
             triton_http="127.0.0.1:1",
             triton_grpc="127.0.0.1:1",
             triton_metrics="http://127.0.0.1:1",
             limits=Limits(calls=4),
         )
-        self.client = TestClient(
-            lasting_app(self._open), "http://localhost", client=("127.0.0.1", 50000)
-        )
-
-    @asynccontextmanager
-    async def _open(self) -> AsyncIterator[ASGIApp]:
-        service = DataPlane(self._options)
-        yield make_app(service, self._extension)
-        await service.close()
+        self.room = room
+        app = to_app(options, lambda _: ControlRoomExtension(room, Path("CAMERAS.toml")))
+        self.client = TestClient(app, "http://localhost", client=("127.0.0.1", 50000))
 
     def enter_as(self, principal: Principal) -> None:
         self._access.principal = principal
@@ -122,13 +107,9 @@ class Room:
 
 @contextmanager
 def open_room(folder: Path) -> Iterator[Room]:
-    store = open_store(Store(keep_frames=True, blur="none"), folder, clock=lambda: NOW_S)
-    try:
-        room = Room(store)
-        with room.client:
-            yield room
-    finally:
-        store.close()
+    room = Room(open_store(Store(keep_frames=True, blur="none"), folder, clock=lambda: NOW_S))
+    with room.client:
+        yield room
 
 
 def add_openings(room: Room) -> None:

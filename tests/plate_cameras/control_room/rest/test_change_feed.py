@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -26,96 +26,67 @@ def show(hits: tuple[StoredHit, ...]) -> bytes:
 
 
 NOTICE = Notice("pass.closed", "gate", show, 1, 1, HITS)
+CAMERA = Notice("camera", "gate", show)
 
 
-def run(coroutine: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(coroutine, 20))
+@asynccontextmanager
+async def polling(room: Room) -> AsyncIterator[ChangeFeed]:
+    """Return a feed, which runs as soon as somebody listens."""
+    feed = ChangeFeed(room.room)
+    with feed.listen():
+        await feed.settled()
+        task = asyncio.create_task(feed.run())
+        yield feed
+        task.cancel()
+        await asyncio.wait([task])
 
 
 @pytest.mark.parametrize(
     ("notice", "scope", "sent"),
     [
-        pytest.param(
-            NOTICE, EVERYTHING, b"id: 1\nevent: pass.closed\ndata: 1\n\n", id="pass with its hit"
-        ),
-        pytest.param(
-            NOTICE,
-            OF_THE_GATE,
-            b"id: 1\nevent: pass.closed\ndata: 0\n\n",
-            id="pass without the hit of a list of others",
-        ),
-        pytest.param(
-            Notice("camera", "gate", show),
-            EVERYTHING,
-            b"event: camera\ndata: 0\n\n",
-            id="camera, no id",
-        ),
+        pytest.param(NOTICE, EVERYTHING, b"id: 1\nevent: pass.closed\ndata: 1", id="with its hit"),
+        pytest.param(NOTICE, OF_THE_GATE, b"id: 1\nevent: pass.closed\ndata: 0", id="without it"),
+        pytest.param(CAMERA, EVERYTHING, b"event: camera\ndata: 0", id="camera, no id"),
     ],
 )
-def test_an_event_is_sent_with_its_number(notice: Notice, scope: Scope, sent: bytes) -> None:
-    assert notice.to_sse(scope) == sent
+def test_an_event_is_sent_with_its_number_and_hits_of_own_lists(
+    notice: Notice, scope: Scope, sent: bytes
+) -> None:
+    assert notice.to_sse(scope) == sent + b"\n\n"
 
 
-def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
-    async def listen() -> None:
-        feed = ChangeFeed(room.room)
+async def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
+    async with polling(room) as feed:
         with feed.listen() as first, feed.listen() as second:
-            await feed.settled()
-            polling = asyncio.create_task(feed.run())
             await asyncio.to_thread(room.store.write, [make_event("a")], [])
             (one,), (other,) = await first.next(10), await second.next(10)
-            assert one == other
-            assert (one.kind, one.camera, one.number) == ("pass.closed", "gate", 1)
-            polling.cancel()
-            await asyncio.wait([polling])
-            assert first.has_ended
-            assert second.has_ended
-
-    run(listen())
+    assert one == other
+    assert (one.kind, one.camera, one.number) == ("pass.closed", "gate", 1)
 
 
-def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
+async def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
     room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
     room.store.live.write_states([CameraState("gate", "newer", NOW_S, {"dropped_share": None})])
-
-    async def listen() -> None:
-        feed = ChangeFeed(room.room)
+    async with polling(room) as feed:
         with feed.listen() as listener:
-            await feed.settled()
-            polling = asyncio.create_task(feed.run())
             for pass_id in ("a", "b"):
                 await asyncio.to_thread(room.store.write, [make_event(pass_id)], [])
                 assert [one.kind for one in await listener.next(10)] == ["pass.closed"]
-            polling.cancel()
-            await asyncio.wait([polling])
-
-    run(listen())
     assert "live events wait" in caplog.text
 
 
-def test_a_slow_listener_is_dropped_and_its_queue_is_freed() -> None:
-    async def listen() -> None:
-        listener = Listener()
-        for _ in range(MAX_WAITING):
-            listener.offer(NOTICE)
-        assert not listener.has_ended
+async def test_a_listener_waits_no_longer_than_it_wants_and_a_slow_one_is_dropped() -> None:
+    listener = Listener()
+    assert await listener.next(0.01) == []
+    listener.offer(NOTICE)
+    assert await listener.next(1) == [NOTICE]
+    for _ in range(MAX_WAITING):
         listener.offer(NOTICE)
-        assert listener.has_ended
-        assert await listener.next(1) == []
-
-    run(listen())
-
-
-def test_without_events_a_listener_waits_no_longer_than_it_wants() -> None:
-    async def listen() -> None:
-        listener = Listener()
-        assert await listener.next(0.01) == []
-        assert not listener.has_ended
-        listener.offer(NOTICE)
-        assert await listener.next(1) == [NOTICE]
-
-    run(listen())
+    assert not listener.has_ended
+    listener.offer(NOTICE)
+    assert listener.has_ended
+    assert await listener.next(1) == []
 
 
 def test_streams_are_limited_for_one_client_and_in_all() -> None:

@@ -1,70 +1,35 @@
-"""Streams of events in one process: events that a listener missed, and lost ones."""
+"""Streams of events in one process, and answers whose caller loses all rights meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starlette.requests import Request
 from starlette.types import Message
 
-from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.rest.change_feed import ChangeFeed
-from plate_cameras.control_room.rest.events import follow
+from plate_cameras.control_room import endpoint
+from plate_cameras.control_room.rest.change_feed import MAX_WAITING
 from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse
 from plate_cameras.store.erasing.retention import CHANGES_S
 from plate_cameras.store.finding.change_log import PAGE
-from tests.plate_cameras.control_room.rest.rooms import ADMINISTRATOR, Room
+from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.control_room.streams import OpenStream
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
+from tests.waiting import until
 
+CSV = {"content-type": "text/csv"}
 HTTP: dict[str, Any] = {"type": "http", "method": "GET", "path": "/v1/events"}
-
-
-class Caller:
-    """Reads a stream until a text has come a number of times, and disconnects.
-
-    Attributes:
-        content: The bytes received so far.
-    """
-
-    def __init__(self, wanted: bytes, count: int) -> None:
-        self.content = bytearray()
-        self._wanted, self._left, self._enough = wanted, count, asyncio.Event()
-
-    async def receive(self) -> Message:
-        await self._enough.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Message) -> None:
-        body = message.get("body", b"")
-        self.content += body
-        self._left -= body.count(self._wanted)
-        if self._left <= 0:
-            self._enough.set()
 
 
 def listen(room: Room, query: str, wanted: bytes, count: int = 1) -> list[dict[str, str]]:
     """Return the events of a stream, once a text has come a number of times."""
-
-    async def act() -> bytes:
-        feed = ChangeFeed(room.room)
-        polling = asyncio.create_task(feed.run())
-        http = Request({**HTTP, "headers": [], "query_string": query.encode()})
-        call = SimpleNamespace(client=SimpleNamespace(name="a client"))
-        request: Any = SimpleNamespace(http=http, call=call)
-        answer = await follow(feed, OpenStreams(), RoomRequest(request, ADMINISTRATOR, room.room))
-        caller = Caller(wanted, count)
-        await asyncio.wait_for(answer(HTTP, caller.receive, caller.send), 60)
-        polling.cancel()
-        await asyncio.wait([polling])
-        return bytes(caller.content)
-
-    blocks = asyncio.run(act()).decode().split("\n\n")
+    stream = OpenStream(room.client, f"/v1/events?{query}")
+    until(lambda: stream.content.count(wanted) >= count, "events")
+    stream.leave()
+    blocks = stream.content.decode().split("\n\n")
     return [dict(re.findall(r"^(\w+): (.*)$", block, re.MULTILINE)) for block in blocks if block]
 
 
@@ -74,83 +39,90 @@ def write(room: Room, count: int) -> None:
 
 
 def test_everything_that_was_missed_comes_in_its_order(room: Room) -> None:
-    count = 10 * PAGE + 100
+    count = MAX_WAITING + PAGE + 100
     write(room, count)
     found = listen(room, "after=0", b"pass.updated", count)
     assert [one["id"] for one in found[1:]] == [str(number + 1) for number in range(count)]
 
 
-def test_a_listener_that_comes_too_late_is_told_and_begins_now(room: Room) -> None:
-    write(room, 3)
-    room.store.delete_expired(NOW_S + CHANGES_S + 1)
-    write(room, 4)
-    found = listen(room, "after=1", b"reset")
-    assert found == [
-        {"id": "1", "retry": "3000"},
-        {"id": "7", "event": "reset", "data": "{}"},
-    ]
-
-
-@pytest.mark.parametrize(("after", "missed"), [(3, 1), (4, 0)])
-def test_a_listener_that_is_in_time_is_not_told_to_begin_anew(
-    room: Room, after: int, missed: int
+@pytest.mark.parametrize(
+    ("after", "kinds"),
+    [
+        pytest.param(1, ["reset"], id="too late"),
+        pytest.param(3, ["pass.closed"], id="in time"),
+        pytest.param(4, [], id="nothing missed"),
+        pytest.param(100, ["reset"], id="a place in another database"),
+    ],
+)
+def test_a_listener_that_comes_too_late_is_told_and_begins_now(
+    room: Room, after: int, kinds: list[str]
 ) -> None:
     write(room, 3)
     room.store.delete_expired(NOW_S + CHANGES_S + 1)
     room.store.write([make_event("a", kind="closed")], [])
-    found = listen(room, f"after={after}", b"\n\n", missed + 1)
-    assert [one.get("event") for one in found[1:]] == ["pass.closed"] * missed
+    begin, *found = listen(room, f"after={after}", b"\n\n", len(kinds) + 1)
+    assert begin["retry"] == "3000"
+    assert [(one["event"], one["id"]) for one in found] == [(kind, "4") for kind in kinds]
 
 
-def test_a_place_in_another_database_is_not_believed(room: Room) -> None:
-    write(room, 2)
-    found = listen(room, "after=100", b"reset")
-    assert (found[1]["id"], found[1]["event"]) == ("2", "reset")
-
-
-def test_a_caller_that_reads_nothing_loses_its_place() -> None:
-    async def stall(_message: Message) -> None:
-        await asyncio.Event().wait()
-
-    streams = OpenStreams(most=1)
-    assert run_stream(streams, stall) == ["more"]
-    with streams.open("another"):
-        pass
-
-
-def run_stream(streams: OpenStreams, stall: Callable[[Message], Awaitable[None]]) -> list[str]:
-    """Send a stream to a caller that reads only the headers; return the created streams."""
-    made: list[str] = []
+async def test_a_caller_that_reads_nothing_loses_its_place() -> None:
+    streams, made, place = OpenStreams(most=1), list[str](), ExitStack()
 
     async def chunks() -> Any:
         made.append("more")
         yield b"more"
         made.append("never")
 
-    async def act() -> None:
-        place = ExitStack()
-        place.enter_context(streams.open("a client"))
-        sends = iter([never_stall])
+    async def stall(message: Message) -> None:
+        if message["type"] != "http.response.start":
+            await asyncio.Event().wait()
 
-        async def send(message: Message) -> None:
-            await next(sends, stall)(message)
+    async def has_rights() -> bool:
+        return True
 
-        answer = StreamedResponse(
-            chunks, place, always, media_type="text/plain", headers={}, send_s=0.01
-        )
-        await asyncio.wait_for(answer(HTTP, wait_for_ever, send), 20)
+    async def wait_for_ever() -> Message:
+        await asyncio.Event().wait()
+        return {}
 
-    asyncio.run(act())
-    return made
-
-
-async def always() -> bool:
-    return True
-
-
-async def never_stall(_message: Message) -> None: ...
+    place.enter_context(streams.open("a client"))
+    options: dict[str, Any] = {"media_type": "text/plain", "headers": {}, "send_s": 0.01}
+    answer = StreamedResponse(chunks, place, has_rights, **options)
+    await asyncio.wait_for(answer(HTTP, wait_for_ever, stall), 20)
+    assert made == ["more"]
+    with streams.open("another"):
+        pass
 
 
-async def wait_for_ever() -> Message:
-    await asyncio.Event().wait()
-    return {}
+def test_a_slow_answer_is_not_given(filled: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled.withdraw_rights()
+    assert filled.client.get("/v1/passes").status_code == 200  # it was quick
+    monkeypatch.setattr(endpoint, "CHECK_S", 0.0)
+    assert filled.client.get("/v1/passes").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/v1/lists/residents", {"json": {"note": "after"}}),
+        ("PUT", "/v1/lists/residents/entries/C001CC77", {"json": {}}),
+        ("POST", "/v1/lists/residents/entries", {"content": "text\nC001CC77\n", "headers": CSV}),
+        ("PUT", "/v1/people/clara", {"json": {"role": "viewer", "password": "long enough 12"}}),
+        ("PUT", "/v1/cameras/gate/areas", {"json": {}}),
+    ],
+)
+def test_a_body_that_came_too_late_changes_nothing(
+    filled: Room, method: str, path: str, body: dict[str, Any]
+) -> None:
+    before = filled.get("/v1/lists"), filled.get("/v1/audit")
+    filled.withdraw_rights()
+    assert filled.client.request(method, path, **body).status_code == 401
+    assert (filled.get("/v1/lists"), filled.get("/v1/audit")) == before
+
+
+@pytest.mark.parametrize("path", ["/v1/passes?format=csv", "/v1/plates/A123BC77/export"])
+def test_an_export_breaks_off(filled: Room, path: str) -> None:
+    whole = filled.client.get(path)
+    filled.withdraw_rights()
+    with filled.client.stream("GET", path) as answer:
+        assert b"".join(answer.iter_raw()) == b""
+    assert (whole.status_code, len(whole.content) > 100) == (200, True)

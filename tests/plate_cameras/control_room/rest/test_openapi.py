@@ -30,18 +30,13 @@ def described(room: Room) -> dict:
     return room.get("/openapi.json")
 
 
-def test_every_route_is_described_beside_those_of_recognition(room: Room) -> None:
-    paths = described(room)["paths"]
+def test_every_route_and_field_is_described_beside_those_of_recognition(room: Room) -> None:
+    whole = described(room)
+    paths, schemas = whole["paths"], whole["components"]["schemas"]
     assert {*paths["/v1/lists/{name}"]} == {"put", "delete"}
-    assert {*paths["/v1/session"]} == {"post", "get", "delete"}
-    assert paths.keys() >= PART_OF_THE_ROOM
-    assert {"/v1/recognize", "/v1/passes", "/v1/events", "/v1/audit"} <= paths.keys()
+    assert paths.keys() >= PART_OF_THE_ROOM | {"/v1/recognize"}
     names = [method["operationId"] for methods in paths.values() for method in methods.values()]
     assert len(names) == len({*names})
-
-
-def test_every_field_of_an_answer_is_described(room: Room) -> None:
-    schemas = described(room)["components"]["schemas"]
     assert {"PassFields", "CameraAnswer", "AreasBody"} <= schemas.keys()
     assert all("description" in schema for schema in schemas.values())
 

@@ -11,23 +11,26 @@ from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, Roo
 PLATE = "/v1/plates/A123BC77"
 
 
-def test_an_export_has_the_passes_and_their_pictures(filled: Room) -> None:
-    answer = filled.client.get(f"{PLATE}/export", headers={"x-reason": "owner"})
+def export(room: Room) -> dict[str, bytes]:
+    """Return the files of an export, by their names."""
+    answer = room.client.get(f"{PLATE}/export", headers={"x-reason": "owner"})
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
-        (line,) = archive.read("passes.jsonl").splitlines()
-        pictures = [name for name in archive.namelist() if name.endswith(".jpg")]
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_an_export_has_the_passes_and_their_pictures(filled: Room) -> None:
+    files = export(filled)
+    (line,) = files["passes.jsonl"].splitlines()
     assert json.loads(line)["found"]["id"] == "gate-1"
-    assert len(pictures) == 2
+    assert len([name for name in files if name.endswith(".jpg")]) == 2
     assert filled.kinds()[0] == ("local", "owner", "export plate", 1)
 
 
 def test_an_export_has_only_openings_of_cameras_that_are_shown(filled: Room) -> None:
     add_openings(filled)
     filled.enter_as(OF_THE_EAST)
-    answer = filled.client.get(f"{PLATE}/export")
-    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
-        openings = [*map(json.loads, archive.read("openings.jsonl").splitlines())]
+    openings = map(json.loads, export(filled)["openings.jsonl"].splitlines())
     assert [opening["camera"] for opening in openings] == ["gate"]
 
 
@@ -45,13 +48,10 @@ def test_both_need_a_reason_if_reasons_are_required(filled: Room) -> None:
     assert len(filled.get("/v1/passes?reason=check")["passes"]) == 2
 
 
-def test_both_are_for_administrators(filled: Room) -> None:
+def test_both_are_for_administrators_and_a_plate_is_deleted_only_as_a_whole(filled: Room) -> None:
     filled.enter_as(EDITOR)
     assert filled.client.get(f"{PLATE}/export").status_code == 403
     assert filled.client.delete(PLATE).status_code == 403
-
-
-def test_a_plate_is_deleted_only_as_a_whole(filled: Room) -> None:
     filled.enter_as(OF_THE_EAST)
     refused = filled.client.delete(PLATE)
     assert refused.status_code == 403

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from plate_cameras.configuration import Site
+from plate_cameras.control_room.access.principals import Principal
 from plate_cameras.control_room.rest import sites
 from tests.plate_cameras.control_room.rest.rooms import (
     ADMINISTRATOR,
@@ -47,26 +48,23 @@ def test_an_editor_marks_who_has_left(site: Room) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status"),
+    ("principal", "path", "status"),
     [
-        pytest.param("/v1/sites/car%20park/departures/yard-1", 404, id="no-entry"),
-        pytest.param("/v1/sites/other/departures/gate-1", 404, id="no-site"),
+        pytest.param(EDITOR, LEFT.replace("gate-1", "yard-1"), 404, id="no entry"),
+        pytest.param(EDITOR, LEFT.replace("car%20park", "other"), 404, id="no site"),
+        pytest.param(VIEWER, LEFT, 403, id="viewer"),
+        pytest.param(OF_THE_EAST, LEFT, 404, id="another group"),
     ],
 )
-def test_what_is_not_there_is_told(site: Room, path: str, status: int) -> None:
+def test_nobody_else_marks_anything(
+    site: Room, principal: Principal, path: str, status: int
+) -> None:
+    site.enter_as(principal)
     assert site.client.put(path).status_code == status
 
 
-def test_a_viewer_marks_nothing_and_other_groups_see_no_site(site: Room) -> None:
-    site.enter_as(VIEWER)
-    assert site.client.put(LEFT).status_code == 403
-    site.enter_as(OF_THE_EAST)
-    assert site.client.put(LEFT).status_code == 404
-
-
 def test_a_look_needs_a_reason_where_searches_do(site: Room) -> None:
-    settings = replace(site.room.configuration.control_room, reasons_required=True)
-    site.room.configuration = replace(site.room.configuration, control_room=settings)
+    site.require_reasons()
     answer = site.client.get(VEHICLES)
     assert (answer.status_code, answer.json()["detail"][:7]) == (400, "reason:")
     assert site.client.get(VEHICLES, headers={"X-Reason": "case 7"}).status_code == 200

@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import anyio
-from starlette.types import Message
 
 from plate_cameras.configuration import Camera, Zone
 from plate_cameras.store.lists.list_lookup import ListEntry
@@ -138,62 +134,3 @@ def _opening(group: str, camera: str, text: str) -> GateOpening:
         reason="" if camera else f"reason {group}",
         requested_s=NOW_S,
     )
-
-
-@dataclass
-class OpenStream:
-    """A request whose answer is a stream.
-
-    Attributes:
-        room: The control room.
-        path: Path of the request.
-        headers: Headers of the request.
-        content: The bytes received so far.
-    """
-
-    room: Room
-    path: str
-    headers: dict[str, str]
-    content: bytes = b""
-    _left: anyio.Event = field(default_factory=anyio.Event)
-
-    def __post_init__(self) -> None:
-        portal = self.room.client.portal
-        assert portal is not None
-        self._portal, self._running = portal, portal.start_task_soon(self._run)
-
-    @property
-    def has_ended(self) -> bool:
-        """True if the answer has ended or was interrupted."""
-        return self._running.done()
-
-    def leave(self) -> None:
-        """Disconnect, and wait for the end."""
-        self._portal.call(self._left.set)
-        self._running.result(20)
-
-    async def _run(self) -> None:
-        path, _, query = self.path.partition("?")
-        headers = {"host": "localhost:8000"} | self.headers
-        scope: dict[str, Any] = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": "GET",
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(name.lower().encode(), one.encode()) for name, one in headers.items()],
-            "client": ("127.0.0.1", 50001),
-            "server": ("localhost", 8000),
-        }
-        await self.room.client.app(scope, self._receive, self._send)
-
-    async def _receive(self) -> Message:
-        await self._left.wait()
-        return {"type": "http.disconnect"}
-
-    async def _send(self, message: Message) -> None:
-        assert message.get("status", 200) == 200
-        self.content += message.get("body", b"")

@@ -16,12 +16,13 @@ from tests.plate_cameras.sources.network.two_minutes import read_number, write_c
 from tests.plate_cameras.streams import take, wait
 
 pytestmark = pytest.mark.server
+HOST = "IP:127.0.0.1"
 LIMITS = Limits(open_s=5, read_s=5, first_pause_s=0.1, longest_pause_s=0.5)
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    return make_certificate(tmp_path_factory.mktemp("certificate"), "IP:127.0.0.1")
+    return make_certificate(tmp_path_factory.mktemp("certificate"), HOST)
 
 
 @pytest.fixture(scope="module")
@@ -45,19 +46,6 @@ def url(request: pytest.FixtureRequest) -> str:
     return found
 
 
-def check_refusal(camera: Camera) -> None:
-    """Check that a camera gives no frames, and that the error names the reason."""
-
-    async def run() -> None:
-        async with Decoders(limits=LIMITS) as decoders:
-            stream = decoders.open(camera)
-            await wait(lambda: stream.status.reconnects >= 1, "a refusal")
-            assert "its certificate is not trusted" in stream.status.last_error
-            assert stream.status.decoded == 0
-
-    asyncio.run(run())
-
-
 def take_jpeg(camera: Camera) -> bytes:
     """Return a frame of a camera."""
 
@@ -75,18 +63,27 @@ def test_a_trusted_certificate_is_accepted(url: str, certificate: Certificate) -
     assert take_jpeg(Camera("gate", url, tls_ca_file=certificate.chain, motion_threshold=0))
 
 
-def test_a_certificate_that_the_system_does_not_trust_is_refused(url: str) -> None:
-    check_refusal(Camera("gate", url))
+@pytest.mark.parametrize("trusted", ["system", "another", "of another host"])
+def test_a_certificate_that_is_not_trusted_is_refused(
+    url: str, trusted: str, certificate: Certificate, tmp_path: Path
+) -> None:
+    """Check that the camera gives no frames, and that the error names the reason."""
+    camera = {
+        "system": Camera("gate", url),
+        "another": Camera("gate", url, tls_ca_file=make_certificate(tmp_path, HOST).chain),
+        "of another host": Camera(
+            "gate", url.replace("127.0.0.1", "localhost"), tls_ca_file=certificate.chain
+        ),
+    }[trusted]
 
+    async def run() -> None:
+        async with Decoders(limits=LIMITS) as decoders:
+            stream = decoders.open(camera)
+            await wait(lambda: stream.status.reconnects >= 1, "a refusal")
+            assert "its certificate is not trusted" in stream.status.last_error
+            assert stream.status.decoded == 0
 
-def test_another_certificate_than_the_trusted_one_is_refused(url: str, tmp_path: Path) -> None:
-    other = make_certificate(tmp_path, "IP:127.0.0.1").chain
-    check_refusal(Camera("gate", url, tls_ca_file=other))
-
-
-def test_the_certificate_of_another_host_is_refused(url: str, certificate: Certificate) -> None:
-    elsewhere = url.replace("127.0.0.1", "localhost")
-    check_refusal(Camera("gate", elsewhere, tls_ca_file=certificate.chain))
+    asyncio.run(run())
 
 
 def test_nothing_is_verified_if_the_settings_say_so(rtsps: str) -> None:

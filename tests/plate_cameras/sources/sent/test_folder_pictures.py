@@ -16,10 +16,11 @@ from orchestrator.errors import PlateError, ServerError
 from plate_cameras import clocks
 from plate_cameras.configuration import Camera, Schedule
 from plate_cameras.frames import Frame
-from plate_cameras.sources.sent import folder_pictures
+from plate_cameras.sources.sent import folder_pictures, sent_stream
 from plate_cameras.sources.sent.folder_pictures import FolderPictures
-from plate_cameras.sources.sent.sent_stream import SentStream
-from tests.plate_cameras.sources.sent.vendor_messages import claim_size, picture
+from plate_cameras.sources.sent.sent_stream import SentStream, to_jpeg
+from tests.plate_cameras.clips import claim_size
+from tests.plate_cameras.sources.sent.vendor_messages import picture
 
 LATER_S = 100.0
 
@@ -69,26 +70,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     return Folder(tmp_path, monkeypatch)
 
 
-def test_files_are_read_once_and_moved_the_oldest_first(folder: Folder) -> None:
+@pytest.mark.parametrize(
+    ("read_files", "left"),
+    [("move", ["2026-11-a.PNG", "b.jpg"]), ("delete", [])],
+)
+def test_files_are_read_once_the_oldest_first_and_moved_or_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_files: str, left: list[str]
+) -> None:
+    folder = Folder(tmp_path, monkeypatch, read_files)
     folder.add("b.jpg", changed_s=1e9)
     folder.add("2026/11/a.PNG", picture(ending=".png"), changed_s=1e9 + 60)
     folder.add("notes.txt", b"no picture")
     frames = folder.read()
-
     assert [frame.time_s for frame in frames] == [1e9, 1e9 + 60]
     assert {frame.jpeg[:2] for frame in frames} == {b"\xff\xd8"}
-    assert folder.names("read") == ["2026-11-a.PNG", "b.jpg"]
+    assert folder.names("read" if left else "2026/11") == left
+    assert folder.names()[-1] == "read" if left else folder.names() == ["2026", "notes.txt"]
     assert (folder.top / "notes.txt").exists()
     assert folder.read() == []
-
-
-def test_read_files_are_deleted_if_the_camera_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = Folder(tmp_path, monkeypatch, "delete")
-    folder.add("a.jpg")
-    assert len(folder.read()) == 1
-    assert folder.names() == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +115,7 @@ def test_a_file_that_still_grows_waits(folder: Folder, thumbnail: bytes) -> None
         pytest.param(picture()[:3000], id="cut off for a minute"),
         pytest.param(b"GIF89a", id="another format"),
         pytest.param(picture() + b"\0" * 20_000_000, id="too large"),
-        pytest.param(claim_size(picture(), 30_000), id="header of a gigapixel"),
+        pytest.param(claim_size(picture(), 30_000, 30_000), id="header of a gigapixel"),
         pytest.param(picture(size_wh=(70_000, 1), ending=".png"), id="too wide for a JPEG"),
     ],
 )
@@ -125,6 +124,19 @@ def test_a_broken_file_is_set_aside(folder: Folder, content: bytes) -> None:
     folder.add("b.jpg", changed_s=1e9 + 60)
     assert len(folder.read()) == 1
     assert (folder.names("broken"), folder.names("read")) == (["a.jpg"], ["b.jpg"])
+
+
+def test_a_picture_at_which_our_decoder_fails_holds_up_no_other(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(content: bytes) -> tuple[bytes, tuple[int, int]]:
+        return to_jpeg(content) if len(content) > 100 else 1 // 0  # type: ignore[return-value]
+
+    monkeypatch.setattr(sent_stream, "to_jpeg", fail)
+    folder.add("a.jpg", b"odd")
+    folder.add("b.jpg", changed_s=1e9 + 60)
+    assert len(folder.read()) == 1
+    assert (folder.names("broken"), folder.stream.status.rejected) == (["a.jpg"], 1)
 
 
 def test_pictures_from_hours_in_which_nobody_watches_are_not_read(folder: Folder) -> None:
@@ -144,7 +156,6 @@ def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (top / "linked").symlink_to(outside, target_is_directory=True)
     (top / "read").symlink_to(outside, target_is_directory=True)
     os.mkfifo(top / "pipe.jpg")
-
     assert len(folder.read()) == 1  # it cannot be moved, and is not read again
     assert [file.name for file in outside.iterdir()] == ["secret.jpg"]
     assert (top / "a.jpg").exists()
@@ -161,29 +172,27 @@ def test_a_file_that_was_not_finished_comes_again_as_the_same(folder: Folder) ->
     assert again.sent.digest == first.sent.digest
 
 
+LONG = "\u0432\u044a\u0435\u0437\u0434 " * 8 + "/" + "\u0444" * 80 + ".jpg"
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("name", "changed_s"),
     [
-        pytest.param(
-            "\u0432\u044a\u0435\u0437\u0434 " * 8 + "/" + "\u0444" * 80 + ".jpg", id="long"
-        ),
-        pytest.param("line\nbreak.jpg", id="line break"),
-        pytest.param(os.fsdecode(b"\xff\xfe.jpg"), id="no UTF-8"),
-        pytest.param("-rf.jpg", id="option"),
+        pytest.param(LONG, 1e9, id="long"),
+        pytest.param("line\nbreak.jpg", 1e9, id="line break"),
+        pytest.param(os.fsdecode(b"\xff\xfe.jpg"), 1e9, id="no UTF-8"),
+        pytest.param("-rf.jpg", 1e9, id="option"),
+        *(pytest.param("a.jpg", one, id=f"{one:g} s") for one in (-1e10, -1.0, 0.0, 1e11)),
     ],
 )
-def test_a_file_of_any_name_is_read_and_moved(folder: Folder, name: str) -> None:
-    folder.add(name)
-    assert len(folder.read()) == 1
-    assert len(folder.names("read")) == 1
-    assert folder.pictures.problem == ""
-
-
-@pytest.mark.parametrize("changed_s", [-1e10, -1.0, 0.0, 1e11])
-def test_a_file_of_any_time_is_read(folder: Folder, changed_s: float) -> None:
-    folder.add("a.jpg", changed_s=changed_s)
+def test_a_file_of_any_name_and_any_time_is_read_and_moved(
+    folder: Folder, name: str, changed_s: float
+) -> None:
+    folder.add(name, changed_s=changed_s)
     [frame] = folder.read()
     assert 0 <= frame.time_s <= time.time()
+    assert len(folder.names("read")) == 1
+    assert folder.pictures.problem == ""
 
 
 def test_a_file_from_the_future_is_old_for_gates(folder: Folder) -> None:

@@ -12,7 +12,7 @@ from orchestrator.errors import PictureError, RequestError, SettingsError
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.message_forms import FORMS, MessageForm
 from plate_cameras.sources.sent import message_parts
-from plate_cameras.sources.sent.message_reader import read_message, settle_time
+from plate_cameras.sources.sent.message_reader import Message, read_message, settle_time
 from tests.plate_cameras.sources.sent.vendor_messages import (
     CROP,
     TIME_S,
@@ -27,6 +27,13 @@ from tests.plate_cameras.sources.sent.vendor_messages import (
 WHOLE = picture()
 
 
+def read(sent: tuple[str, bytes], form_: MessageForm = FORMS["other"]) -> Message:
+    """Return a message that is one."""
+    message = read_message(sent[1], sent[0], form_)
+    assert message is not None
+    return message
+
+
 @pytest.fixture(autouse=True)
 def _in_moscow() -> Iterator[None]:
     """Let this machine be where the cameras are: some of them send local times."""
@@ -38,34 +45,24 @@ def _in_moscow() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", VENDORS)
-def test_a_vendors_message_gives_the_whole_picture_and_the_cameras_reading(name: str) -> None:
-    kind, body = VENDORS[name]("\u0430 123-BC 77", WHOLE)  # a Cyrillic letter
-    message = read_message(body, kind, FORMS[name.partition("-")[0]])
+def test_a_vendors_message_gives_the_whole_picture_the_cameras_reading_and_a_digest(
+    name: str,
+) -> None:
+    def send(plate: str, content: bytes = WHOLE) -> Message:
+        return read(VENDORS[name](plate, content), FORMS[name.partition("-")[0]])
 
-    assert message is not None
+    message = send("\u0430 123-BC 77")  # a Cyrillic letter
     assert message.picture == WHOLE
     assert (message.text, message.score, message.time_s) == ("A123BC77", 0.9, TIME_S)
-
-
-@pytest.mark.parametrize("name", VENDORS)
-def test_a_message_that_is_sent_again_has_the_same_digest(name: str) -> None:
-    def digest(plate: str, content: bytes) -> bytes:
-        kind, body = VENDORS[name](plate, content)
-        message = read_message(body, kind, FORMS[name.partition("-")[0]])
-        assert message is not None
-        return message.digest
-
-    first = digest("A123BC77", WHOLE)
-    assert digest("A123BC77", WHOLE) == first
-    others = {digest("A123BC78", WHOLE), digest("A123BC77", picture(91))}
+    first = send("A123BC77").digest
+    assert send("A123BC77").digest == first
+    others = {send("A123BC78").digest, send("A123BC77", picture(91)).digest}
     assert len(others | {first}) == 3
 
 
 @pytest.mark.parametrize("plate", ["unknown", "", "No plate", "A" * 16])
 def test_a_plate_that_the_camera_could_not_read_is_none(plate: str) -> None:
-    kind, body = hikvision(plate, WHOLE)
-    message = read_message(body, kind, FORMS["hikvision"])
-    assert message is not None
+    message = read(hikvision(plate, WHOLE), FORMS["hikvision"])
     assert (message.text, message.score) == ("", 0.0)
 
 
@@ -77,18 +74,16 @@ def test_other_events_of_a_camera_are_left_out() -> None:
 def test_a_form_of_ones_own_names_the_paths() -> None:
     own = MessageForm(plate="a.b.0|c", score="p", time="at", picture="shot", only="kind=lpr")
     values = {"a": {"b": ["A123BC77"]}, "p": 55, "at": TIME_S * 1000, "shot": encode(CROP)}
-    kind, body = as_json(values | {"kind": "lpr", "larger": encode(WHOLE)})
-    message = read_message(body, kind, own)
-    assert message is not None
+    message = read(as_json(values | {"kind": "lpr", "larger": encode(WHOLE)}), own)
     assert (message.picture, message.text) == (CROP, "A123BC77")
     assert (message.score, message.time_s) == (0.55, TIME_S)
 
 
 @pytest.mark.parametrize("score", ["", "-1", "nan", "inf", "much", "1e9"])
 def test_a_score_that_says_nothing_is_the_usual_one(score: str) -> None:
-    kind, body = as_json({"p": "A1", "s": score, "shot": encode(WHOLE)})
-    message = read_message(body, kind, MessageForm(plate="p", score="s"))
-    assert message is not None
+    message = read(
+        as_json({"p": "A1", "s": score, "shot": encode(WHOLE)}), MessageForm(plate="p", score="s")
+    )
     assert message.score == 0.8
 
 
@@ -141,9 +136,10 @@ def test_a_wrong_message_is_refused_with_what_was_wanted(
 
 def test_values_may_be_of_any_length_and_hold_halves_of_characters() -> None:
     values = {"plate": "\udc00A123BC77", "at": "\ud800", "score": "9" * 5000}
-    kind, body = as_json(values | {"shot": encode(WHOLE)})
-    message = read_message(body, kind, MessageForm(plate="plate", time="at", score="score"))
-    assert message is not None
+    message = read(
+        as_json(values | {"shot": encode(WHOLE)}),
+        MessageForm(plate="plate", time="at", score="score"),
+    )
     assert (message.text, message.score, message.time_s) == ("A123BC77", 0.8, None)
 
 
@@ -152,19 +148,15 @@ def test_base64_with_blanks_takes_little_memory() -> None:
     spaced = " ".join(text[at : at + 2] for at in range(4, len(text), 2))
     kind, body = as_json({"shot": f"{text[:4]} {spaced}"})
     tracemalloc.start()
-    message = read_message(body, kind, FORMS["other"])
+    message = read((kind, body))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert message is not None
     assert message.picture.startswith(WHOLE)
     assert peak < 5 * len(body)
 
 
 def test_names_of_parts_may_have_any_letters() -> None:
-    kind, body = form(("фото", "image/jpeg", WHOLE))
-    message = read_message(body, kind, FORMS["other"])
-    assert message is not None
-    assert message.picture == WHOLE
+    assert read(form(("фото", "image/jpeg", WHOLE))).picture == WHOLE
 
 
 @pytest.mark.parametrize("item", ['"' + "x" * 201 + '"', "0", "[]", "{}"])

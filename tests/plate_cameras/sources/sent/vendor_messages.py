@@ -21,12 +21,6 @@ def picture(grey: int = 90, size_wh: tuple[int, int] = (320, 240), ending: str =
     return encoded.tobytes()
 
 
-def claim_size(jpeg: bytes, side_px: int) -> bytes:
-    """Return a JPEG file whose header says another size."""
-    at = jpeg.index(b"\xff\xc0") + 5
-    return jpeg[:at] + side_px.to_bytes(2, "big") * 2 + jpeg[at + 4 :]
-
-
 CROP = picture(60, (64, 16))
 
 

@@ -1,85 +1,121 @@
-"""A plate's text is removed from all columns; the rows stay."""
+"""A plate's text is removed from all columns, and the rows stay; its data are exported."""
 
+import json
+import tracemalloc
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.erasing import plate_traces
-from plate_cameras.store.erasing.plate_traces import erase_traces
-from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.erasing.plate_traces import erase_traces, redact, without_text
+from plate_cameras.store.errors import StoreError, StoreUnavailable
+from plate_cameras.store.finding.export import export_passes
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
+from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import searches
-from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event
+from plate_cameras.store.writing.pictures import PictureFolder
+from tests.plate_cameras.store.stored_events import (
+    NOW_S,
+    REQUESTER,
+    WEBHOOK,
+    make_event,
+    read_rows,
+)
 
 TEXT, OTHER = "Y908XE77", "Y903XK77"
+CYRILLIC = "\u0443908\u0445\u043577"
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param([["A", 0.9], ["B", 0.1]], [["B", 0.1]], id="pairs"),
+        pytest.param({"a": [{"text": "A"}, {"text": "B"}]}, {"a": [{"text": "B"}]}, id="objects"),
+        pytest.param({"zones": ["A", "yard"], "n": 1}, {"zones": ["yard"], "n": 1}, id="texts"),
+        pytest.param(
+            {"data": {"text": "A", "text_native": "\u0410", "text_score": 0.9, "n": 1}},
+            {"data": {"text": "", "text_native": "", "text_score": 0.0, "n": 1}},
+            id="an object that is no item",
+        ),
+        pytest.param({"last_text": "A", "n": 1}, {"last_text": "", "n": 1}, id="a state"),
+        pytest.param([{"text": "\u0410"}, "\u0410"], [], id="in Cyrillic"),
+        pytest.param({"text": "B", "note": "A"}, {"text": "B", "note": "A"}, id="other fields"),
+    ],
+)
+def test_items_about_a_text_leave_a_value(value: object, kept: object) -> None:
+    assert without_text(value, "A") == kept
+
+
+@pytest.mark.parametrize(
+    ("words", "redacted"),
+    [
+        pytest.param("", "", id="nothing"),
+        pytest.param("case 7", "case 7", id="no plate"),
+        pytest.param(f"of {TEXT}, please", "of deleted, please", id="among words"),
+        pytest.param(CYRILLIC, "deleted", id="Cyrillic"),
+        pytest.param("y 908 xe 77", "deleted", id="with spaces"),
+        pytest.param("car y-908 XE77 of", "car deleted of", id="with spaces among words"),
+        pytest.param(f"A{TEXT} {TEXT}7 {TEXT[1:]}", f"A{TEXT} {TEXT}7 {TEXT[1:]}", id="others"),
+        pytest.param(f"{TEXT}*", "deleted*", id="pattern"),
+    ],
+)
+def test_a_text_is_redacted_however_it_is_written(words: str, redacted: str) -> None:
+    assert redact(words, TEXT) == redacted
 
 
 def misread(pass_id: str = "a") -> PassEvent:
     """Return a pass in whose frames the plate is the reading, a candidate, or absent."""
-    event = make_event(pass_id, OTHER)
-    one, _ = event.passed.observations
-    readings = (
-        replace(one.plate, text=TEXT, candidates=()),
-        replace(one.plate, candidates=((OTHER, 0.9), (TEXT, 0.05))),
-        one.plate,
-    )
-    looks = tuple(
-        replace(one, time_s=one.time_s + at, plate=plate) for at, plate in enumerate(readings)
-    )
     candidates = ((OTHER, 0.9), (TEXT, 0.05))
-    return replace(event, passed=replace(event.passed, observations=looks, candidates=candidates))
-
-
-def erase(store: PassStore) -> None:
-    erase_traces(store.writer.database, TEXT)
-
-
-def read_searches(store: PassStore) -> list[tuple[object, object]]:
-    with store.writer.database.reading() as connection:
-        columns = searches.c.query, searches.c.why
-        rows = connection.execute(sa.select(*columns).order_by(searches.c.number))
-        return [(query, why) for query, why in rows]
+    one, _ = make_event(pass_id, OTHER).passed.observations
+    changes = {"text": TEXT, "candidates": ()}, {"candidates": candidates}, {}
+    looks = tuple(
+        replace(one, time_s=one.time_s + at, plate=replace(one.plate, **change))
+        for at, change in enumerate(changes)
+    )
+    return make_event(pass_id, OTHER, observations=looks, candidates=candidates)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 7])
 def test_many_passes_are_changed_in_small_transactions(
-    store: PassStore, monkeypatch: pytest.MonkeyPatch, batch: int
+    store: PassStore, database: Database, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
     monkeypatch.setattr(plate_traces, "BATCH", batch)
     names = [f"{at}" for at in range(5)]
     store.write([misread(name) for name in names], [WEBHOOK])
-    erase(store)
+    erase_traces(database, TEXT)
 
     assert all(TEXT not in str(store.get(name, REQUESTER)) for name in names)
     deliveries = store.outbox.claim("webhook", 9, NOW_S, 60)
-    assert len(deliveries) == 5
-    assert TEXT not in str(deliveries)
+    assert (len(deliveries), TEXT in str(deliveries)) == (5, False)
 
 
 @pytest.mark.parametrize("page", [1, 2, 5, 6])
 def test_searches_of_many_pages_lose_the_plate(
-    store: PassStore, monkeypatch: pytest.MonkeyPatch, page: int
+    store: PassStore, database: Database, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
     monkeypatch.setattr(plate_traces, "FOUND_AT_ONCE", page)
     for text, why in [(TEXT, "a"), (OTHER, f"of {TEXT}"), (OTHER, "b"), (OTHER, "c"), (TEXT, "d")]:
         store.search(PassQuery(text), Requester("officer", why))
-    erase(store)
+    erase_traces(database, TEXT)
 
-    assert read_searches(store) == [
-        ({"text": "deleted"}, "a"),
-        ({"text": OTHER}, "of deleted"),
-        ({"text": OTHER}, "b"),
-        ({"text": OTHER}, "c"),
-        ({"text": "deleted"}, "d"),
+    found = read_rows(database, searches.c.number, searches.c.query, searches.c.why)
+    assert [(query["text"], why) for _, query, why in found] == [
+        ("deleted", "a"),
+        (OTHER, "of deleted"),
+        (OTHER, "b"),
+        (OTHER, "c"),
+        ("deleted", "d"),
     ]
 
 
 def test_the_other_traces_go_though_those_of_passes_cannot(
-    store: PassStore, monkeypatch: pytest.MonkeyPatch
+    store: PassStore, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise StoreUnavailable("the disk is full")
@@ -88,7 +124,67 @@ def test_the_other_traces_go_though_those_of_passes_cannot(
     store.lists.create("residents", f"not {TEXT}")
     store.search(PassQuery(TEXT), REQUESTER)
     with pytest.raises(StoreUnavailable, match="the disk is full"):
-        erase(store)
+        erase_traces(database, TEXT)
 
     assert [one.note for one in store.lists.describe(EVERYTHING)] == ["not deleted"]
-    assert [query for query, _ in read_searches(store)] == [{"text": "deleted"}]
+    assert [one[1] for one in read_rows(database, searches.c.number, searches.c.query)] == [
+        {"text": "deleted"}
+    ]
+
+
+@pytest.fixture
+def filled(store: PassStore) -> PassStore:
+    """Return a store with passes of the plate, of a similar text, and of the plate in one frame."""
+    looks = make_event("c", TEXT).passed.observations
+    in_a_frame = make_event("c", "", candidates=(), observations=looks)
+    store.write([make_event("a", TEXT), make_event("b", OTHER), in_a_frame], [WEBHOOK])
+    return store
+
+
+def test_a_plate_is_exported_into_a_folder_or_a_zip_file(filled: PassStore, tmp_path: Path) -> None:
+    out, packed = tmp_path / "out", tmp_path / "out.zip"
+    assert [filled.export_plate(TEXT, target, REQUESTER) for target in (out, packed)] == [2, 2]
+    tables = [json.loads(line) for line in (out / "passes.jsonl").read_text().splitlines()]
+    of_plate, in_a_frame = sorted(tables, key=lambda table: table["found"]["id"])
+    assert (of_plate["found"]["id"], in_a_frame["found"]["id"]) == ("a", "c")
+    assert of_plate["readings"][0]["text"] == TEXT
+    crop = f"pictures/{of_plate['found']['crop']}.jpg"
+    assert (out / crop).read_bytes() == b"crop a"
+    with zipfile.ZipFile(packed) as archive:
+        assert archive.read(crop) == b"crop a"
+        assert len(archive.read("passes.jsonl").splitlines()) == 2
+        assert len(archive.namelist()) == 5
+    with pytest.raises(StoreError, match="exists"):
+        filled.export_plate(TEXT, packed, REQUESTER)
+
+
+def test_each_question_is_recorded(filled: PassStore, database: Database, tmp_path: Path) -> None:
+    filled.search(PassQuery("Y90*", cameras=("gate",)), REQUESTER)
+    filled.get("a", REQUESTER)
+    filled.export_plate(TEXT, tmp_path / "plate", REQUESTER)
+    filled.delete_plate(TEXT, REQUESTER)
+
+    names = "number", "kind", "query", "count", "who", "why"
+    found = read_rows(database, *(searches.c[name] for name in names))
+    assert {one[4:] for one in found} == {("officer", "case 12")}
+    assert [one[1:4] for one in found] == [
+        ("search", {"text": "Y90*", "cameras": ["gate"]}, 2),
+        ("get", {"id": "a"}, 1),
+        ("export plate", {"text": "deleted"}, 2),
+        ("delete plate", {}, 2),
+    ]
+
+
+@pytest.mark.parametrize("name", ["plate.zip", "plate"])
+def test_an_export_has_one_pass_in_memory(store: PassStore, tmp_path: Path, name: str) -> None:
+    store.write([make_event("a")], [])
+    details = store.get("a", REQUESTER)
+    hit = replace(details, found=replace(details.found, text="A" * 100_000, crop=None, frame=None))
+    tracemalloc.start()
+    count = export_passes(
+        (hit for _ in range(100)), PictureFolder(tmp_path / "no"), tmp_path / name
+    )
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 100
+    assert peak < 100 * 100_000 / 4

@@ -1,8 +1,10 @@
 """Retention with a moved clock, alike in both databases."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -14,6 +16,8 @@ from plate_cameras.store.errors import StoreUnavailable, UnknownName
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import searches
 from plate_cameras.store.tables.store_clock import Moment
 from tests.plate_cameras.store.stored_events import (
     DAY_S,
@@ -22,23 +26,18 @@ from tests.plate_cameras.store.stored_events import (
     WEBHOOK,
     find_ids,
     make_event,
+    pictured,
+    read_rows,
 )
 
 
-def test_passes_are_kept_for_thirty_days(store: PassStore) -> None:
-    store.write([make_event("a", first_seen_s=NOW_S)], [])
-
+def test_passes_and_all_that_belongs_to_them_are_kept_for_thirty_days(store: PassStore) -> None:
+    store.write([make_event("a", first_seen_s=NOW_S)], [WEBHOOK])
+    crop = store.get("a", REQUESTER).found.crop or ""
     assert store.delete_expired(NOW_S + 30 * DAY_S).passes == 0
     counts = store.delete_expired(NOW_S + 30 * DAY_S + 2)
     assert (counts.passes, counts.pictures) == (1, 2)
     assert find_ids(store, PassQuery()) == []
-
-
-def test_all_that_belongs_to_a_pass_goes_along(store: PassStore) -> None:
-    store.write([make_event("a")], [WEBHOOK])
-    crop = store.get("a", REQUESTER).found.crop or ""
-    store.delete_expired(NOW_S + 31 * DAY_S)
-
     assert store.outbox.claim("webhook", 9, NOW_S, 60) == []
     assert find_ids(store, PassQuery(parts=("123",))) == []
     with pytest.raises(UnknownName):
@@ -78,8 +77,7 @@ def test_a_list_may_have_its_own_time(
 
 def test_a_picture_stays_while_another_pass_shows_it(store: PassStore) -> None:
     first, second = make_event("a"), make_event("b", first_seen_s=NOW_S + DAY_S)
-    best = replace(second.passed.best, frame_jpeg=first.passed.best.frame_jpeg)
-    store.write([first, replace(second, passed=replace(second.passed, best=best))], [])
+    store.write([first, pictured(second, b"crop b", first.passed.best.frame_jpeg)], [])
     frame = store.get("a", REQUESTER).found.frame or ""
 
     assert store.delete_expired(NOW_S + 30 * DAY_S + 60).pictures == 1
@@ -183,3 +181,30 @@ def test_without_any_room_the_deletion_fails(is_postgresql: bool, steps: Sequenc
     with pytest.raises(StoreUnavailable, match="the disk is full"):
         disk.run(5, 20)
     assert disk.steps == steps
+
+
+def test_the_audit_has_a_time_of_its_own(
+    url: str, opening: Callable[..., PassStore], database: Database
+) -> None:
+    short = opening(url, audit_days=10, clock=lambda: NOW_S)
+    short.search(PassQuery(), REQUESTER)
+    short.delete_expired(NOW_S + 9 * DAY_S)
+    assert len(read_rows(database, searches.c.number)) == 1
+    short.delete_expired(NOW_S + 11 * DAY_S)
+    assert read_rows(database, searches.c.number) == []
+
+
+def test_pictures_that_no_pass_shows_are_removed_after_a_day(
+    store: PassStore, tmp_path: Path
+) -> None:
+    store.write([pictured(make_event("a", first_seen_s=time.time()), b"shown")], [])
+    folder = tmp_path / "pictures/ab/cd"
+    folder.mkdir(parents=True)
+    for name in ("abcd" * 16 + ".jpg", ".new-x", "notes.txt"):
+        (folder / name).write_bytes(b"old")
+    written_s = (folder / "notes.txt").stat().st_mtime
+
+    assert store.delete_expired(written_s + DAY_S / 2).pictures == 0
+    assert len([*folder.iterdir()]) == 3
+    assert store.delete_expired(written_s + 2 * DAY_S).pictures == 1
+    assert [file.name for file in folder.iterdir()] == ["notes.txt"]

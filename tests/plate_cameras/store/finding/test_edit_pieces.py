@@ -1,10 +1,11 @@
-"""Pieces of a text: every similar text has at least one of them."""
+"""Pieces of texts for the index: every similar text has at least one of them."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from plate_cameras.store.finding.edit_pieces import EditPieces, split_for_edits
+from plate_cameras.store.finding.text_patterns import find_runs, find_short_runs
 
 ALPHABET = "0123456789ABEKMHOPCTYX"
 
@@ -46,6 +47,8 @@ def test_a_similar_text_has_a_piece_unchanged(
 ) -> None:
     text = f"{start}{end}".ljust(7, "A")
     cut = split_for_edits(text, 2)
+    assert "".join(cut.pieces) == f"^{text}$"
+    assert min(map(len, cut.pieces)) >= 3
     similar = damage(text, edits)
 
     unchanged = [at for at, piece in enumerate(cut.pieces) if piece in similar]
@@ -54,8 +57,20 @@ def test_a_similar_text_has_a_piece_unchanged(
     assert unchanged != [cut.frequent] or companions or not cut.companions
 
 
-def test_pieces_make_up_the_text_and_suit_the_index() -> None:
-    pieces = split_for_edits("KY721199", 2).pieces
-
-    assert "".join(pieces) == "^KY721199$"
-    assert min(map(len, pieces)) >= 3
+@pytest.mark.parametrize(
+    ("pattern", "runs", "short_runs"),
+    [
+        pytest.param("*", [], [], id="any text"),
+        pytest.param("A*", [], ["A"], id="too short"),
+        pytest.param("A1*", ["^A1"], ["A1"], id="prefix"),
+        pytest.param("*77", ["77$"], ["77"], id="end"),
+        pytest.param("A1?BC7*9", ["^A1", "BC7"], ["A1", "9"], id="middle"),
+        pytest.param("A12", ["^A12$"], [], id="whole"),
+        pytest.param("A?7*BC*", [], ["BC", "7", "A"], id="the longest short one first"),
+    ],
+)
+def test_runs_between_wildcards_are_found(
+    pattern: str, runs: list[str], short_runs: list[str]
+) -> None:
+    assert find_runs(pattern) == runs
+    assert find_short_runs(pattern) == short_runs

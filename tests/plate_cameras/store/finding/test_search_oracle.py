@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
 
 from plate_cameras.store.finding import search as pass_finder
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery
@@ -54,31 +55,17 @@ PASSES = make_passes()
 
 @pytest.fixture(scope="module")
 def filled(empty_store: PassStore) -> PassStore:
-    empty_store.write([to_event(written) for written in PASSES], [])
+    events = [
+        make_event(one.id, one.text, camera=one.camera, first_seen_s=one.first_seen_s)
+        for one in PASSES
+    ]
+    empty_store.write(events, [])
     return empty_store
-
-
-def to_event(written: Written) -> Any:
-    return make_event(
-        written.id, written.text, camera=written.camera, first_seen_s=written.first_seen_s
-    )
-
-
-def count_edits(one: str, other: str) -> int:
-    """Return the edit distance, by the definition of Wagner and Fischer."""
-    row = [*range(len(other) + 1)]
-    for at, char in enumerate(one, 1):
-        above, row[0] = row[0], at
-        for column, wanted in enumerate(other, 1):
-            replaced = above + (char != wanted)
-            above = row[column]
-            row[column] = min(replaced, above + 1, row[column - 1] + 1)
-    return row[-1]
 
 
 def matches(written: Written, query: PassQuery) -> bool:
     pattern = re.escape(query.text or "*").replace(r"\*", ".*").replace(r"\?", ".")
-    is_near = bool(query.edits) and count_edits(written.text, query.text) <= query.edits
+    is_near = bool(query.edits) and Levenshtein.distance(written.text, query.text) <= query.edits
     return (
         (is_near or bool(not query.edits and re.fullmatch(pattern, written.text)))
         and all(part in written.text for part in query.parts)

@@ -1,5 +1,6 @@
 """Events of watchers that have lost a camera, in both databases."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from plate_cameras.configuration import Store
 from plate_cameras.passes import LeaseClaim, PassEvent
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.leases.lease_fence import LeaseFence
 from plate_cameras.store.openings.gate_openings import GateOpening
@@ -33,274 +32,22 @@ from tests.plate_cameras.store.stored_events import (
     find_ids,
     make_event,
     make_plate,
+    pictured,
+    read_rows,
 )
 from tests.waiting import until
 
 TAKEN_S = NOW_S - 100
-OLD, NEW = LeaseClaim(1, True), LeaseClaim(2, True)
+CLAIM, NEXT, LAST = (LeaseClaim(epoch, True) for epoch in (1, 2, 3))
 DOUBTFUL = LeaseClaim(1, False)
+KINDS = ("closed", "agreed")
 
 
 def seen(
-    pass_id: str, at_s: float, claim: LeaseClaim | None, *, kind: Kind = "closed", text: str = "A1"
+    pass_id: str, at_s: float, claim: LeaseClaim | None, kind: Kind = "closed", text: str = "A1"
 ) -> PassEvent:
     """Return an event of a pass of one second; `at_s` counts from the change of owner."""
     return replace(make_event(pass_id, text, kind, first_seen_s=TAKEN_S + at_s), claim=claim)
-
-
-@pytest.fixture
-def leased(store: PassStore, url: str) -> PassStore:
-    """Return a store whose camera changed hands at TAKEN_S."""
-    row = {"camera": "gate", "watcher": "new", "epoch": 2}
-    _execute(url, sa.insert(camera_leases).values({**row, "taken_s": TAKEN_S, "expires_s": NOW_S}))
-    return store
-
-
-def _execute(url: str, statement: sa.Insert | sa.Update) -> None:
-    database = Database(url)
-    with database.writing() as connection:
-        connection.execute(statement)
-    database.close()
-
-
-def _count(url: str, table: sa.Table) -> int:
-    database = Database(url)
-    with database.reading() as connection:
-        count = connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-    database.close()
-    return int(count)
-
-
-@pytest.mark.parametrize(
-    ("claim", "stored"),
-    [
-        pytest.param(NEW, ["a"], id="owner"),
-        pytest.param(LeaseClaim(2, False), ["a"], id="owner-who-was-not-sure"),
-        pytest.param(OLD, ["a"], id="former-owner-before-the-change"),
-        pytest.param(DOUBTFUL, [], id="former-owner-after-it"),
-        pytest.param(None, ["a"], id="not-shared"),
-    ],
-)
-def test_only_what_the_owner_cannot_have_seen_is_stored_of_others(
-    leased: PassStore, claim: LeaseClaim | None, stored: list[str]
-) -> None:
-    leased.write([seen("a", -300, claim)], [])
-    assert find_ids(leased, PassQuery()) == stored
-    assert leased.writer.rows.fence.rejected == 1 - len(stored)
-
-
-def test_a_camera_without_a_lease_is_not_fenced(store: PassStore) -> None:
-    store.write([seen("a", 0, DOUBTFUL)], [])
-    assert find_ids(store, PassQuery()) == ["a"]
-
-
-def test_events_under_no_lease_need_no_look_at_the_database() -> None:
-    events = address([seen("a", 0, None)], [], NOW_S)
-    unused: Any = None
-    assert LeaseFence().admit(unused, events) == events
-
-
-def test_pictures_of_rejected_events_are_removed(leased: PassStore, url: str) -> None:
-    leased.write([seen("a", 5, DOUBTFUL)], [WEBHOOK])
-    assert _count(url, picture_removals) == 2
-    assert leased.delete_expired(NOW_S).pictures == 2
-    assert _count(url, deliveries) == 0
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        pytest.param(seen("old", -5, OLD), seen("new", 5, NEW), id="the-former-owner-first"),
-        pytest.param(seen("new", 5, NEW), seen("old", -5, OLD), id="the-former-owner-later"),
-    ],
-)
-def test_a_vehicle_that_both_have_seen_is_one_pass(
-    leased: PassStore, url: str, first: PassEvent, second: PassEvent
-) -> None:
-    leased.write([first], [WEBHOOK])
-    leased.write([second], [WEBHOOK])
-    assert find_ids(leased, PassQuery()) == [first.passed.id]
-    assert _count(url, deliveries) == 1
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        pytest.param(seen("a", -5, OLD), seen("b", 5, NEW, text="B2"), id="another-text"),
-        pytest.param(seen("a", 2, NEW), seen("b", 9, NEW), id="twice-at-the-new-owner"),
-        pytest.param(seen("a", -5, OLD, text=""), seen("b", 5, NEW, text=""), id="unread"),
-    ],
-)
-def test_other_vehicles_stay_apart(leased: PassStore, first: PassEvent, second: PassEvent) -> None:
-    leased.write([first], [])
-    leased.write([second], [])
-    assert sorted(find_ids(leased, PassQuery())) == ["a", "b"]
-
-
-def ids_and_deliveries(store: PassStore, url: str) -> tuple[list[str], list[str]]:
-    database = Database(url)
-    with database.reading() as connection:
-        found = connection.execute(sa.select(deliveries.c.id).order_by(deliveries.c.number))
-        told = list(found.scalars())
-    database.close()
-    return find_ids(store, PassQuery()), told
-
-
-@pytest.mark.parametrize("batches", [1, 3], ids=["one-write", "three-writes"])
-def test_a_pass_keeps_its_id_when_its_text_changes(
-    leased: PassStore, url: str, batches: int
-) -> None:
-    events = [
-        seen("old", -5, OLD, kind="agreed"),
-        seen("new", 4, NEW, kind="agreed"),
-        seen("new", 4, NEW, text="A128BC77"),
-    ]
-    step = 3 // batches
-    leased.write(events[:step], [WEBHOOK])
-    leased.write(events[step : 2 * step], [WEBHOOK])
-    leased.write(events[2 * step :], [WEBHOOK])
-    assert ids_and_deliveries(leased, url) == (["old"], ["old_agreed_0", "old_closed_0"])
-    (found,) = leased.search(PassQuery(), REQUESTER).passes
-    assert (found.text, found.progress, found.first_seen_s) == ("A128BC77", "closed", TAKEN_S - 5)
-
-
-def test_a_pass_that_was_told_of_keeps_its_id_when_its_text_becomes_that_of_another(
-    leased: PassStore, url: str
-) -> None:
-    leased.write([seen("old", -5, OLD, kind="agreed")], [WEBHOOK])
-    leased.write([seen("new", 4, NEW, kind="agreed", text="A128BC77")], [WEBHOOK])
-    leased.write([seen("new", 4, NEW, text="A1")], [WEBHOOK])
-    ids, told = ids_and_deliveries(leased, url)
-    assert sorted(ids) == ["new", "old"]
-    assert told == ["old_agreed_0", "new_agreed_0", "new_closed_0"]
-
-
-def test_late_events_of_the_former_owner_go_to_the_pass_that_has_its_vehicle(
-    leased: PassStore, url: str
-) -> None:
-    leased.write([seen("new", 5, NEW, kind="agreed")], [WEBHOOK])
-    leased.write([seen("old", -5, OLD, kind="agreed")], [WEBHOOK])
-    leased.write([seen("old", -5, OLD, text="A128BC77")], [WEBHOOK])
-    assert ids_and_deliveries(leased, url) == (["new"], ["new_agreed_0"])
-    (found,) = leased.search(PassQuery(), REQUESTER).passes
-    assert (found.text, found.progress) == ("A1", "agreed")  # the new owner still tells of it
-    leased.write([seen("new", 5, NEW)], [WEBHOOK])
-    assert ids_and_deliveries(leased, url) == (["new"], ["new_agreed_0", "new_closed_0"])
-
-
-def test_a_second_id_outlives_a_restart(leased: PassStore, url: str, tmp_path: Path) -> None:
-    leased.write([seen("old", -5, OLD, kind="agreed")], [])
-    leased.write([seen("new", 5, NEW, kind="agreed")], [])
-    other = open_store(Store(url=url, blur="none"), tmp_path / "other", clock=lambda: NOW_S)
-    other.write([seen("new", 25, NEW, text="B2")], [])
-    assert find_ids(other, PassQuery()) == ["old"]
-    other.close()
-
-
-def test_a_pass_and_its_gates_are_found_by_both_ids(leased: PassStore) -> None:
-    leased.write([seen("old", -5, OLD)], [])
-    leased.write([seen("new", 5, NEW)], [])
-    assert leased.get("new", REQUESTER).found.id == "old"
-    names: dict[str, Any] = {
-        "gate": "barrier",
-        "camera": "gate",
-        "text": "A1",
-        "list": "",
-        "entry_text": "A1",
-    }
-    what = {**names, "outcome": "opened", "reason": "", "requested_s": TAKEN_S}
-    of_passes = [GateOpening(**what, pass_id=pass_id) for pass_id in ("old", "new", "another")]
-    leased.openings.write(of_passes)
-    page = leased.openings.page(EVERYTHING, pass_id="old")
-    assert sorted(opening.pass_id for opening in page.openings) == ["new", "old"]
-
-
-def test_a_deletion_forgets_the_second_id_and_keeps_both_as_deleted(
-    leased: PassStore, url: str
-) -> None:
-    leased.write([seen("old", -5, OLD)], [])
-    leased.write([seen("new", 5, NEW)], [])
-    assert _count(url, joined_passes) == 1
-    leased.delete_plate("A1", REQUESTER)
-    assert (_count(url, joined_passes), _count(url, erased_passes)) == (0, 2)
-
-
-def test_a_pass_that_was_closed_is_told_of_no_more(leased: PassStore, url: str) -> None:
-    """The former owner closes the pass; the new owner has seen the vehicle a moment longer."""
-    leased.write([seen("old", -5, OLD, kind="agreed"), seen("old", -5, OLD)], [WEBHOOK])
-    later = [seen("new", 5, NEW, kind=kind) for kind in ("agreed", "updated", "closed")]
-    leased.write(later, [WEBHOOK])
-    assert ids_and_deliveries(leased, url) == (["old"], ["old_agreed_0", "old_closed_0"])
-    (found,) = leased.search(PassQuery(), REQUESTER).passes
-    assert found.last_seen_s == TAKEN_S + 6
-
-
-def test_two_passes_of_one_owner_do_not_become_one(leased: PassStore) -> None:
-    """A vehicle came twice; the former owner had seen its first visit, too."""
-    leased.write([seen("old", -5, OLD)], [])
-    leased.write([seen("first", 5, NEW), seen("second", 14, NEW)], [])
-    assert sorted(find_ids(leased, PassQuery())) == ["old", "second"]
-
-
-@pytest.mark.parametrize("ahead_s", [-86400.0, 45.0])
-def test_the_clock_of_a_camera_does_not_part_a_vehicle(leased: PassStore, ahead_s: float) -> None:
-    leased.write([seen("old", ahead_s - 5, OLD)], [])
-    leased.write([seen("new", ahead_s + 5, NEW)], [])
-    assert find_ids(leased, PassQuery()) == ["old"]
-
-
-def test_a_vehicle_that_three_owners_have_seen_is_one_pass(leased: PassStore, url: str) -> None:
-    leased.write([seen("a", -5, OLD, kind="agreed")], [])
-    leased.write([seen("b", 5, NEW, kind="agreed")], [])
-    _execute(url, sa.update(camera_leases).values(epoch=3))
-    leased.write([seen("c", 15, LeaseClaim(3, True), kind="agreed")], [])
-    assert find_ids(leased, PassQuery()) == ["a"]
-    leased.write([seen("b", 5, NEW)], [WEBHOOK])  # the last owner still tells of it
-    assert ids_and_deliveries(leased, url) == (["a"], [])
-
-
-def test_a_former_owner_tells_no_more_of_a_pass_that_the_next_one_continues(
-    leased: PassStore, url: str
-) -> None:
-    leased.write([seen("old", -5, OLD, kind="agreed")], [WEBHOOK])
-    leased.write([seen("new", 5, NEW, kind="agreed")], [WEBHOOK])
-    leased.write([seen("old", -5, OLD)], [WEBHOOK])
-    assert ids_and_deliveries(leased, url) == (["old"], ["old_agreed_0"])
-    assert leased.get("new", REQUESTER).found.progress == "agreed"
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "ids"),
-    [
-        pytest.param(seen("a", -25, OLD), seen("b", 5, NEW), ["a"], id="29-s-before"),
-        pytest.param(seen("a", -26, OLD), seen("b", 5, NEW), ["a", "b"], id="30-s-before"),
-        pytest.param(seen("b", 5, NEW), seen("a", -25, OLD), ["b"], id="29-s-before-told-later"),
-        pytest.param(
-            seen("b", 5, NEW), seen("a", -26, OLD), ["a", "b"], id="30-s-before-told-later"
-        ),
-        pytest.param(
-            seen("a", 5 - 10800, OLD, kind="agreed"), seen("b", 5, NEW), ["a"], id="open-for-3-h"
-        ),
-        pytest.param(
-            seen("a", 4 - 10800, OLD, kind="agreed"),
-            seen("b", 5, NEW),
-            ["a", "b"],
-            id="open-for-more-than-3-h",
-        ),
-    ],
-)
-def test_a_vehicle_may_be_missed_for_half_a_minute_or_stand_for_three_hours(
-    leased: PassStore, first: PassEvent, second: PassEvent, ids: list[str]
-) -> None:
-    leased.write([first], [])
-    leased.write([second], [])
-    assert sorted(find_ids(leased, PassQuery())) == ids
-
-
-def test_of_two_passes_the_nearest_in_time_is_that_of_the_vehicle(leased: PassStore) -> None:
-    leased.write([seen("far", -20, OLD), seen("near", -8, OLD)], [])
-    leased.write([seen("new", 5, NEW)], [])
-    assert leased.get("new", REQUESTER).found.id == "near"
 
 
 def read_as(event: PassEvent, *texts: str) -> PassEvent:
@@ -310,72 +57,230 @@ def read_as(event: PassEvent, *texts: str) -> PassEvent:
     return replace(event, passed=replace(event.passed, observations=looks))
 
 
+OLD, NEW = seen("old", -5, CLAIM), seen("new", 5, NEXT)
+OLD_AGREED, NEW_AGREED = seen("old", -5, CLAIM, "agreed"), seen("new", 4, NEXT, "agreed")
+AS_B2 = seen("new", 5, NEXT, text="B2")
+
+
+@pytest.fixture
+def leased(store: PassStore, database: Database) -> PassStore:
+    """Return a store whose camera changed hands at TAKEN_S."""
+    row = {"camera": "gate", "watcher": "new", "epoch": 2, "expires_s": NOW_S}
+    execute(database, sa.insert(camera_leases).values({**row, "taken_s": TAKEN_S}))
+    return store
+
+
+def execute(database: Database, statement: sa.Insert | sa.Update) -> None:
+    with database.writing() as connection:
+        connection.execute(statement)
+
+
 @pytest.mark.parametrize(
-    ("of_old", "of_new", "ids"),
+    ("claim", "stored"),
     [
-        pytest.param(["A1"], ["A1", "A1", "B2"], ["old"], id="two-frames-of-the-new-pass"),
-        pytest.param(["A1"], ["A1", "B2"], ["new", "old"], id="one-frame-of-the-new-pass"),
-        pytest.param(["A1", "B2", "B2"], ["B2"], ["old"], id="two-frames-of-the-old-pass"),
-        pytest.param(["A1", "B2"], ["B2"], ["new", "old"], id="one-frame-of-the-old-pass"),
+        pytest.param(NEXT, ["a"], id="owner"),
+        pytest.param(LeaseClaim(2, False), ["a"], id="owner-who-was-not-sure"),
+        pytest.param(CLAIM, ["a"], id="former-owner-before-the-change"),
+        pytest.param(DOUBTFUL, [], id="former-owner-after-it"),
+        pytest.param(None, ["a"], id="not-shared"),
     ],
 )
-def test_a_text_that_two_frames_show_is_a_text_of_the_vehicle(
-    leased: PassStore, of_old: list[str], of_new: list[str], ids: list[str]
+def test_only_what_the_owner_cannot_have_seen_is_stored_of_others(
+    leased: PassStore, database: Database, claim: LeaseClaim | None, stored: list[str]
 ) -> None:
-    leased.write([read_as(seen("old", -5, OLD), *of_old)], [])
-    leased.write([read_as(seen("new", 5, NEW, text="B2"), *of_new)], [])
-    assert sorted(find_ids(leased, PassQuery())) == ids
+    leased.write([seen("a", -300, claim)], [WEBHOOK])
+    assert find_ids(leased, PassQuery()) == stored
+    assert leased.writer.rows.fence.rejected == 1 - len(stored)
+    assert len(read_rows(database, deliveries.c.id)) == len(stored)
+    assert len(read_rows(database, picture_removals.c.digest)) == 2 - 2 * len(stored)
 
 
-def test_pictures_that_the_pass_of_another_owner_does_not_take_are_removed(
+def test_a_camera_without_a_lease_is_not_fenced(store: PassStore) -> None:
+    store.write([seen("a", 0, DOUBTFUL)], [])
+    assert find_ids(store, PassQuery()) == ["a"]
+    unused: Any = None
+    events = address([seen("a", 0, None)], [], NOW_S)
+    assert LeaseFence().admit(unused, events) == events  # needs no look at the database
+
+
+EVENTS = {
+    "old": OLD,
+    "old+": OLD_AGREED,
+    "old=A128BC77": seen("old", -5, CLAIM, text="A128BC77"),
+    "new": seen("new", 4, NEXT),
+    "new+": NEW_AGREED,
+    "new+=A128BC77": seen("new", 4, NEXT, "agreed", "A128BC77"),
+    "new=A128BC77": seen("new", 4, NEXT, text="A128BC77"),
+    "new=B2": AS_B2,
+    "updated": seen("new", 4, NEXT, "updated"),
+    "not-newer": seen("new", -11, NEXT),
+    "later": seen("new", 5, NEXT),
+    "first": seen("first", 2, NEXT),
+    "second": seen("second", 14, NEXT),
+    "unread": seen("old", -5, CLAIM, text=""),
+    "unread-too": seen("new", 5, NEXT, text=""),
+}
+"""Events of the former and of the new owner; with `+` they are `agreed`."""
+CHANGED = {"text": "A128BC77", "progress": "closed", "first_seen_s": TAKEN_S - 5}
+STAYED = {"text": "A1", "progress": "agreed"}
+
+
+@pytest.mark.parametrize(
+    ("writes", "ids", "told", "state"),
+    [
+        ("old | new", "old", "old", {}),
+        ("new | old", "new", "new", {}),
+        ("old | not-newer", "old", "old", {}),
+        ("old | new=B2", "new old", "old new", {}),
+        ("first | second", "first second", "first second", {}),
+        ("unread | unread-too", "new old", "old new", {}),
+        # The text changes at the end.
+        ("old+ new+ new=A128BC77", "old", "old+ old", CHANGED),
+        ("old+ | new+ | new=A128BC77", "old", "old+ old", CHANGED),
+        # A pass that was told of gets the text of another.
+        ("old+ | new+=A128BC77 | new", "new old", "old+ new+ new", {}),
+        # Only the later owner tells of it from then on.
+        ("new+ | old+ | old=A128BC77", "new", "new+", STAYED),
+        ("new+ | old+ | old=A128BC77 | new", "new", "new+ new", {}),
+        ("old+ | new+ | old", "old", "old+", STAYED),
+        # A pass that was closed is told of no more, though its vehicle was seen a moment longer.
+        ("old+ old | new+ updated later", "old", "old+ old", {"last_seen_s": TAKEN_S + 6}),
+        # A vehicle came twice; the former owner had seen its first visit, too.
+        ("old | first second", "old second", "old second", {}),
+    ],
+)
+def test_a_vehicle_that_both_owners_have_seen_is_one_pass(
     leased: PassStore,
+    database: Database,
+    writes: str,
+    ids: str,
+    told: str,
+    state: dict[str, object],
 ) -> None:
-    leased.write([seen("old", -5, OLD)], [])
-    leased.write([seen("new", -11, NEW)], [])  # it tells nothing newer
-    assert leased.delete_expired(NOW_S).pictures == 2
-    found = leased.get("new", REQUESTER).found
-    assert leased.picture(found.crop or "") == b"crop old"
+    for names in writes.split(" | "):
+        leased.write([EVENTS[name] for name in names.split()], [WEBHOOK])
+    found = {one.id: one for one in leased.search(PassQuery(), REQUESTER).passes}
+    assert sorted(found) == ids.split()
+    sent = [id_ for _, id_ in read_rows(database, deliveries.c.number, deliveries.c.id)]
+    assert sent == [f"{one.rstrip('+')}_{KINDS[one[-1] == '+']}_0" for one in told.split()]
+    first = found[ids.split()[0]]
+    assert {name: getattr(first, name) for name in state} == state
 
 
-def test_pictures_of_what_a_former_owner_tells_late_are_removed(leased: PassStore) -> None:
-    leased.write([seen("new", 5, NEW, kind="agreed")], [])
-    leased.write([seen("old", -5, OLD, kind="agreed")], [])
-    leased.write([pictured(seen("old", -5, OLD))], [])
-    assert leased.delete_expired(NOW_S).pictures == 3
+HOURS_S = 10800
 
 
-def test_pictures_of_what_is_written_are_kept_when_a_later_event_is_rejected(
-    leased: PassStore,
+@pytest.mark.parametrize(
+    ("first", "second", "ids"),
+    [
+        pytest.param(seen("a", -25, CLAIM), NEW, "a", id="29-s-before"),
+        pytest.param(seen("a", -26, CLAIM), NEW, "a new", id="30-s-before"),
+        pytest.param(NEW, seen("a", -25, CLAIM), "new", id="29-s-before-told-later"),
+        pytest.param(NEW, seen("a", -26, CLAIM), "a new", id="30-s-before-told-later"),
+        pytest.param(seen("a", 5 - HOURS_S, CLAIM, "agreed"), NEW, "a", id="open-for-3-h"),
+        pytest.param(seen("a", 4 - HOURS_S, CLAIM, "agreed"), NEW, "a new", id="open-for-longer"),
+        pytest.param(seen("a", -86405, CLAIM), seen("b", -86395, NEXT), "a", id="clock-behind"),
+        pytest.param(seen("a", 40, CLAIM), seen("b", 50, NEXT), "a", id="clock-ahead"),
+        pytest.param(read_as(OLD, "A1"), read_as(AS_B2, "A1", "A1", "B2"), "old", id="2-new-texts"),
+        pytest.param(read_as(OLD, "A1"), read_as(AS_B2, "A1", "B2"), "new old", id="1-new-text"),
+        pytest.param(read_as(OLD, "A1", "B2", "B2"), read_as(AS_B2, "B2"), "old", id="2-old-texts"),
+        pytest.param(read_as(OLD, "A1", "B2"), read_as(AS_B2, "B2"), "new old", id="1-old-text"),
+    ],
+)
+def test_a_vehicle_may_be_missed_for_a_while_and_two_frames_show_its_text(
+    leased: PassStore, first: PassEvent, second: PassEvent, ids: str
 ) -> None:
-    leased.write([seen("a", -5, OLD, kind="agreed"), pictured(seen("a", 5, DOUBTFUL))], [])
-    found = leased.get("a", REQUESTER).found
-    assert leased.picture(found.crop or "") == b"crop a"
+    leased.write([first], [])
+    leased.write([second], [])
+    assert sorted(find_ids(leased, PassQuery())) == ids.split()
 
 
-def pictured(event: PassEvent) -> PassEvent:
-    best = replace(event.passed.best, crop_jpeg=b"another crop")
-    return replace(event, passed=replace(event.passed, best=best))
+def test_a_second_id_outlives_a_restart(
+    leased: PassStore, url: str, tmp_path: Path, opening: Callable[..., PassStore]
+) -> None:
+    leased.write([OLD_AGREED], [])
+    leased.write([NEW_AGREED], [])
+    other = opening(url, tmp_path / "other", clock=lambda: NOW_S)
+    other.write([seen("new", 25, NEXT, text="B2")], [])
+    assert find_ids(other, PassQuery()) == ["old"]
+
+
+def test_a_pass_and_its_gates_are_found_by_both_ids_until_it_is_deleted(
+    leased: PassStore, database: Database
+) -> None:
+    leased.write([seen("far", -20, CLAIM), seen("old", -8, CLAIM)], [])
+    leased.write([NEW], [])
+    assert leased.get("new", REQUESTER).found.id == "old"  # the nearest in time
+    opening = GateOpening("barrier", "gate", "", "B2", "", "B2", "opened", "", TAKEN_S)
+    of_passes = ("old", "new", "another")
+    leased.openings.write([replace(opening, id=one, pass_id=one) for one in of_passes])
+    page = leased.openings.page(EVERYTHING, pass_id="old")
+    assert sorted(opening.pass_id for opening in page.openings) == ["new", "old"]
+
+    leased.delete_plate("A1", REQUESTER)
+    assert read_rows(database, joined_passes.c.id) == []
+    assert read_rows(database, erased_passes.c.id) == [("far",), ("new",), ("old",)]
+
+
+def test_a_vehicle_that_three_owners_have_seen_is_one_pass(
+    leased: PassStore, database: Database
+) -> None:
+    leased.write([seen("a", -5, CLAIM, "agreed")], [])
+    leased.write([seen("b", 5, NEXT, "agreed")], [])
+    execute(database, sa.update(camera_leases).values(epoch=3))
+    leased.write([seen("c", 15, LAST, "agreed")], [])
+    assert find_ids(leased, PassQuery()) == ["a"]
+    leased.write([seen("b", 5, NEXT)], [WEBHOOK])  # the last owner still tells of it
+    assert find_ids(leased, PassQuery()) == ["a"]
+    assert read_rows(database, deliveries.c.id) == []
+
+
+@pytest.mark.parametrize(
+    ("writes", "removed", "crop"),
+    [
+        pytest.param([[OLD], [seen("new", -11, NEXT)]], 2, b"crop old", id="nothing newer"),
+        pytest.param(
+            [[NEW_AGREED], [OLD_AGREED], [pictured(OLD, b"late", b"frame old")]],
+            3,
+            b"crop new",
+            id="told late by the former owner",
+        ),
+        pytest.param(
+            [[OLD_AGREED, pictured(seen("old", 5, DOUBTFUL), b"another")]],
+            2,
+            b"crop old",
+            id="a later event is rejected",
+        ),
+    ],
+)
+def test_pictures_that_no_pass_takes_are_removed_and_the_others_stay(
+    leased: PassStore, writes: list[list[PassEvent]], removed: int, crop: bytes
+) -> None:
+    for events in writes:
+        leased.write(events, [])
+    assert leased.delete_expired(NOW_S).pictures == removed
+    (found,) = leased.search(PassQuery(), REQUESTER).passes
+    assert leased.picture(found.crop or "") == crop
 
 
 @pytest.mark.server
-def test_two_owners_who_write_at_once_make_one_pass(shared_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_two_owners_who_write_at_once_make_one_pass(
+    url: str, tmp_path: Path, opening: Callable[..., PassStore]
+) -> None:
     """The new owner's transaction waits until the former owner's is committed."""
-    stores = [open_store(Store(url=shared_url), tmp_path / one) for one in ("old", "new")]
+    stores = [opening(url, tmp_path / name) for name in ("old", "new")]
+    database = stores[0].writer.database
     row = {"camera": "bridge", "watcher": "new", "epoch": 2, "taken_s": TAKEN_S, "expires_s": 0.0}
-    _execute(shared_url, sa.insert(camera_leases).values(row))
-    pair = [seen("first", -5, OLD), seen("second", 5, NEW)]
-    pair = [replace(one, passed=replace(one.passed, camera="bridge")) for one in pair]
-    database = Database(shared_url)
+    execute(database, sa.insert(camera_leases).values(row))
+    pair = [replace(one, passed=replace(one.passed, camera="bridge")) for one in (OLD, NEW)]
     with ThreadPoolExecutor(1) as thread:
         with database.writing() as connection:
             stores[0].writer.rows.write(connection, address(pair[:1], [], NOW_S))
             writing = thread.submit(stores[1].write, pair[1:], [])
             until(lambda: is_waiting(database), "a writer that waits for another")
         writing.result(20)
-    assert find_ids(stores[0], PassQuery(cameras=("bridge",))) == ["first"]
-    stores[0].close()
-    stores[1].close()
-    database.close()
+    assert find_ids(stores[0], PassQuery(cameras=("bridge",))) == ["old"]
 
 
 def is_waiting(database: Database) -> bool:

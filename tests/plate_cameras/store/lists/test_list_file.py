@@ -48,10 +48,6 @@ def test_a_file_of_an_office_is_read(encoding: str, content: str) -> None:
     assert [*parse_csv(decode(content.encode(encoding))).values()] == [ENTRY]
 
 
-def test_one_bare_column_is_a_list() -> None:
-    assert [*parse_csv("A123BC77\nM456OP199\n\n")] == ["A123BC77", "M456OP199"]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -73,23 +69,47 @@ def test_one_plate_has_one_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
+    ["A123BC77", "A123BC777", "TO05577", "AB12377", "1234AB77", "A123477", "004CD177", "A000AA01"],
+)
+def test_texts_of_plates_are_not_doubtful(text: str) -> None:
+    assert [*parse_csv(f"text\n{text}\n")] == [text]
+
+
+NOT_A_PLATE = "such as A123BC77"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
     [
-        pytest.param("\u041f\u041bOXO\u0419", "line 3: text: wanted a plate", id="a word"),
-        pytest.param("AO12BC77", "line 3: .*such as A012BC77, got 'AO12BC77'", id="O for 0"),
-        pytest.param("012300777", "line 3: .*such as O123OO777", id="0 for O"),
-        pytest.param("\u0416123BC77", "line 3: text", id="a letter of no plate"),
-        pytest.param("HORSE", "line 3: text", id="no digit"),
+        pytest.param("AO12BC77", "such as A012BC77", id="O for 0"),
+        pytest.param("AO12BC777", "such as A012BC777", id="O for 0 beside a longer code"),
+        pytest.param("012300777", "such as O123OO777", id="0 for O"),
+        pytest.param("A1238C77", NOT_A_PLATE, id="8 for B"),
+        pytest.param("A12\u0417BC77", NOT_A_PLATE, id="a letter for 3"),
+        pytest.param("TOO5577", "such as TO05577", id="a taxi"),
+        pytest.param("\u041f\u041bOXO\u0419", NOT_A_PLATE, id="a word"),
+        pytest.param("D777DD77", NOT_A_PLATE, id="a letter of no plate"),
+        pytest.param("\u0416123BC77", NOT_A_PLATE, id="a Cyrillic letter of no plate"),
+        pytest.param("HORSE", NOT_A_PLATE, id="no digit"),
+        pytest.param("A123BC777777", NOT_A_PLATE, id="too long"),
+        pytest.param("A123BC", NOT_A_PLATE, id="no region"),
+        pytest.param("A123BC7", NOT_A_PLATE, id="half a region"),
+        *(
+            pytest.param(f"A123BC{code}", f"with a known region, got {code} in", id=code)
+            for code in ("00", "000", "077", "999")
+        ),
     ],
 )
-def test_what_can_be_no_plate_is_told(text: str, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        parse_csv(f"text\nA123BC77\n{text}\n")
-
-
-def test_doubtful_texts_are_taken_when_somebody_says_so() -> None:
-    entries = parse_csv("text\nHORSE\nA123BC777777\n", accepts_doubtful=True)
-    assert [*entries] == ["HORSE", "A123BC777777"]
+def test_a_doubtful_text_is_told_with_a_proposal_and_taken_when_somebody_says_so(
+    text: str, told: str
+) -> None:
+    content = f"text\nM456OP199\n{text}\n"
+    with pytest.raises(
+        ParameterError, match=f"^line 3: text: wanted a plate's text {told}.*'{text}'"
+    ):
+        parse_csv(content)
+    assert len(parse_csv(content, accepts_doubtful=True)) == 2
 
 
 def test_what_no_plate_can_have_is_wrong_also_then() -> None:
@@ -119,14 +139,11 @@ def test_a_line_that_tells_excel_the_separator_is_skipped(written: str, separato
 
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_a_template_is_filled_in_and_read(language: str) -> None:
+    assert parse_csv(make_template(language)) == {}
     content = make_template(language) + "A123BC77;flat 7;;31.12.2027;1\r\n"
     (entry,) = parse_csv(decode(content.encode())).values()
     assert (entry.text, entry.note, entry.edits) == ("A123BC77", "flat 7", 1)
     assert entry.valid_until_s is not None
-
-
-def test_an_empty_template_has_no_entries() -> None:
-    assert parse_csv(make_template("ru")) == {}
 
 
 @pytest.mark.usefixtures("in_moscow")

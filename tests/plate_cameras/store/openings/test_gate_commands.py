@@ -19,6 +19,7 @@ from plate_cameras.store.scope import EVERYTHING, Scope
 from tests.plate_cameras.store.stored_events import REQUESTER, Clock, make_event
 
 CAMERAS = ("gate",)
+ID = "0c0ffee0-0000-4000-8000-000000000000"
 
 
 def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
@@ -26,13 +27,13 @@ def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
     return [(one.outcome, one.reason, one.person) for one in page]
 
 
-def commands_of(store: PassStore, clock: Clock) -> GateCommands:
+@pytest.fixture
+def commands(store: PassStore, clock: Clock) -> GateCommands:
     return GateCommands(store.openings._database, clock, clock)
 
 
-def test_each_command_is_taken_by_one_watcher(store: PassStore) -> None:
+def test_each_command_is_taken_by_one_watcher(store: PassStore, commands: GateCommands) -> None:
     store.write([make_event("a")], [])
-    commands = commands_of(store, Clock())
     sent = commands.send("north", CAMERAS, "a", REQUESTER)
     assert commands.take(["south"], "late") == []
     (taken,) = commands.take(["north", "south"], "late")
@@ -40,9 +41,9 @@ def test_each_command_is_taken_by_one_watcher(store: PassStore) -> None:
     assert commands.take(["north"], "late") == []
 
 
-def test_an_old_command_is_never_taken(store: PassStore) -> None:
-    clock = Clock()
-    commands = commands_of(store, clock)
+def test_an_old_command_is_never_taken(
+    store: PassStore, commands: GateCommands, clock: Clock
+) -> None:
     sent = commands.send("north", CAMERAS, "", REQUESTER)
     clock.now_s += TAKEN_WITHIN_S + 0.1
     assert commands.find(sent.id, EVERYTHING, "nobody").reason == "nobody"
@@ -50,9 +51,7 @@ def test_an_old_command_is_never_taken(store: PassStore) -> None:
     assert openings_of(store) == [("failed", "late", REQUESTER.who)]
 
 
-def test_a_second_command_waits_for_the_first(store: PassStore) -> None:
-    clock = Clock()
-    commands = commands_of(store, clock)
+def test_a_second_command_waits_for_the_first(commands: GateCommands, clock: Clock) -> None:
     commands.send("north", CAMERAS, "", REQUESTER)
     with pytest.raises(ChangedMeanwhile, match="north"):
         commands.send("north", CAMERAS, "", REQUESTER)
@@ -61,36 +60,33 @@ def test_a_second_command_waits_for_the_first(store: PassStore) -> None:
     commands.send("north", CAMERAS, "", REQUESTER)
 
 
-def test_a_command_that_comes_again_is_one_command(store: PassStore) -> None:
-    clock, id_ = Clock(), "0c0ffee0-0000-4000-8000-000000000000"
-    commands = commands_of(store, clock)
-    sent = commands.send("north", CAMERAS, "", REQUESTER, id_)
-    assert commands.send("north", CAMERAS, "", REQUESTER, id_) == sent
+def test_a_command_that_comes_again_is_one_command(commands: GateCommands, clock: Clock) -> None:
+    sent = commands.send("north", CAMERAS, "", REQUESTER, ID)
+    assert commands.send("north", CAMERAS, "", REQUESTER, ID) == sent
     assert len(commands.take(["north"], "late")) == 1
     clock.now_s += MAX_AGE_S + 0.1
-    assert commands.send("north", CAMERAS, "", REQUESTER, id_).outcome == "begun"
+    assert commands.send("north", CAMERAS, "", REQUESTER, ID).outcome == "begun"
     assert commands.take(["north"], "late") == []
     with pytest.raises(ChangedMeanwhile, match="has the id"):
-        commands.send("south", CAMERAS, "", REQUESTER, id_)
+        commands.send("south", CAMERAS, "", REQUESTER, ID)
 
 
 @pytest.mark.parametrize(
     ("choose", "count"),
     [
         pytest.param(lambda number: ("north", ""), 1, id="other ids"),
-        pytest.param(lambda number: ("north", "0c0ffee0-0000-4000-8000-000000000000"), 4, id="id"),
-        pytest.param(
-            lambda number: (f"gate {number}", "0c0ffee0-0000-4000-8000-000000000000"), 1, id="gates"
-        ),
+        pytest.param(lambda number: ("north", ID), 4, id="id"),
+        pytest.param(lambda number: (f"gate {number}", ID), 1, id="gates"),
     ],
 )
 def test_commands_of_the_same_moment_are_one_command(
     store: PassStore,
+    commands: GateCommands,
     monkeypatch: pytest.MonkeyPatch,
     choose: Callable[[int], tuple[str, str]],
     count: int,
 ) -> None:
-    commands, together, check = commands_of(store, Clock()), Barrier(4), gate_commands._check_alone
+    together, check = Barrier(4), gate_commands._check_alone
 
     def check_slowly(*arguments: Any) -> None:
         check(*arguments)
@@ -128,8 +124,9 @@ def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) ->
     )
 
 
-def test_an_outcome_is_written_once_to_the_command_that_was_taken(store: PassStore) -> None:
-    commands = commands_of(store, Clock())
+def test_an_outcome_is_written_once_to_the_command_that_was_taken(
+    store: PassStore, commands: GateCommands
+) -> None:
     sent = commands.send("north", CAMERAS, "", REQUESTER)
     opened = replace(sent, outcome=OPENED, remark="")
     store.openings.write([opened])

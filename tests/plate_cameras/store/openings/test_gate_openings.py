@@ -40,6 +40,10 @@ def make_openings(count: int) -> list[GateOpening]:
     ]
 
 
+def ids_of(store: PassStore, scope: Scope = EVERYTHING, pass_id: str | None = None) -> list[str]:
+    return [opening.id for opening in store.openings.page(scope, pass_id=pass_id).openings]
+
+
 def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a log's database unreachable."""
 
@@ -55,11 +59,9 @@ YARD = Scope(("west",), frozenset({"yard"}))
 def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
     store.openings.write([OPENING, replace(OPENING, id="two", camera="yard", pass_id="b")])
 
-    assert [opening.id for opening in store.openings.page(YARD).openings] == ["two"]
-    assert store.openings.page(Scope(("empty",), frozenset())).openings == ()
-    assert [opening.id for opening in store.openings.page(EVERYTHING, pass_id="a").openings] == [
-        "one"
-    ]
+    assert ids_of(store, YARD) == ["two"]
+    assert ids_of(store, Scope(("empty",), frozenset())) == []
+    assert ids_of(store, pass_id="a") == ["one"]
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"cursor": "x"}])
@@ -98,16 +100,6 @@ def test_without_a_store_s_clock_ages_are_by_the_times_of_requests(
     assert log.recent(60) == [(replace(OPENING, requested_s=NOW_S - 5), 5.0)]
 
 
-def test_recent_openings_include_those_that_wait_in_the_file(
-    store: PassStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as away:
-        block(store.openings, away)
-        store.openings.write([OPENING])
-
-    assert store.openings.recent(60) == [(OPENING, 0.0)]
-
-
 def test_openings_wait_in_a_file_and_none_is_lost(
     store: PassStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,43 +110,30 @@ def test_openings_wait_in_a_file_and_none_is_lost(
         assert len((tmp_path / "spool" / FILE).read_bytes().splitlines()) == 3
     store.openings.write([OPENING])
 
-    assert [opening.id for opening in store.openings.page(EVERYTHING).openings] == [
-        "2",
-        "1",
-        "one",
-        "0",
-    ]
+    assert ids_of(store) == ["2", "1", "one", "0"]
     assert (tmp_path / "spool" / FILE).read_bytes() == b""
 
 
-def test_the_spool_of_passes_brings_openings_along(
+def test_recent_openings_include_those_that_wait_in_the_file(
     store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as away:
         block(store.openings, away)
         store.openings.write([OPENING])
-    store.replay_spool()
-
-    assert store.openings.page(EVERYTHING).openings == (OPENING,)
+    assert store.openings.recent(60) == [(OPENING, 0.0)]
 
 
-def test_a_line_that_was_cut_off_is_put_aside(store: PassStore, tmp_path: Path) -> None:
-    (tmp_path / "spool" / FILE).write_bytes(to_line(OPENING) + b'{"gate": "nor')
-
-    assert store.openings.replay() == 1
-    assert (tmp_path / "spool" / REJECTED).read_bytes() == b'{"gate": "nor'
-
-
-def test_a_line_after_one_that_was_cut_off_is_kept(
+def test_a_line_that_was_cut_off_is_put_aside_and_the_next_one_kept(
     store: PassStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "spool" / FILE).write_bytes(b'{"gate": "nor')
+    (tmp_path / "spool" / FILE).write_bytes(to_line(OPENING) + b'{"gate": "nor')
     with monkeypatch.context() as away:
         block(store.openings, away)
-        store.openings.write([OPENING])
-    store.openings.replay()
+        store.openings.write([replace(OPENING, id="two", requested_s=NOW_S - 1)])
+    store.replay_spool()  # the spool of passes brings openings along
 
-    assert store.openings.page(EVERYTHING).openings == (OPENING,)
+    assert ids_of(store) == ["one", "two"]
+    assert (tmp_path / "spool" / REJECTED).read_bytes() == b'{"gate": "nor\n'
 
 
 def test_a_full_disk_is_told(store: PassStore, tmp_path: Path) -> None:
@@ -197,4 +176,4 @@ def test_deletion_of_a_plate_reaches_openings_everywhere(
 
     assert store.delete_plate("A123BC77", REQUESTER).openings == 3
     store.openings.replay()
-    assert [opening.id for opening in store.openings.page(EVERYTHING).openings] == ["other"]
+    assert ids_of(store) == ["other"]

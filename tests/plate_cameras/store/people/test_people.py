@@ -1,23 +1,22 @@
 """People and their sessions in both databases."""
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
-from plate_cameras.configuration import Store
-from plate_cameras.store.errors import StoreError
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.login_attempts import AttemptLimit, LoginAttempts
 from plate_cameras.store.people.people import LastAdministrator, NameTaken, Person
 from plate_cameras.store.people.sessions import MAX_PER_PERSON
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.schema import searches, sessions
-from tests.plate_cameras.store.stored_events import NOW_S
+from plate_cameras.store.tables.schema import login_attempts, searches, sessions
+from tests.plate_cameras.store.stored_events import NOW_S, Clock, read_column, read_rows
 
 ANNA, BORIS = Person("anna", "administrator"), Person("boris", "viewer", ("north", "юг"))
 REQUESTER = Requester("tester", "test")
@@ -39,26 +38,16 @@ def test_a_name_is_given_once(store: PassStore) -> None:
     assert store.people.all(EVERYTHING) == [ANNA]
 
 
-def test_changes_are_in_the_audit_without_passwords(store: PassStore, url: str) -> None:
+def test_changes_are_in_the_audit_without_passwords(store: PassStore, database: Database) -> None:
     add(store, ANNA)
     store.people.change(replace(ANNA, role="viewer"), REQUESTER, password_hash="other")
     store.people.remove("anna", REQUESTER)
-    database = Database(url)
-    with database.reading() as connection:
-        rows = connection.execute(sa.select(searches).order_by(searches.c.number)).all()
-    database.close()
-    assert [(row.who, row.kind) for row in rows] == [
-        ("tester", "add person"),
-        ("tester", "change person"),
-        ("tester", "remove person"),
-    ]
-    assert rows[1].query == {
-        "name": "anna",
-        "role": "viewer",
-        "groups": [],
-        "is_disabled": False,
-        "password": True,
-    }
+    columns = (searches.c[name] for name in ("number", "who", "kind", "query"))
+    added, changed, removed = (row[1:] for row in read_rows(database, *columns))
+    anna = {"name": "anna", "role": "viewer", "groups": [], "is_disabled": False}
+    assert added[:2] == ("tester", "add person")
+    assert changed == ("tester", "change person", {**anna, "password": True})
+    assert removed[:2] == ("tester", "remove person")
 
 
 @pytest.mark.parametrize(
@@ -86,19 +75,16 @@ def test_the_last_administrator_stays_one(store: PassStore, change: Person) -> N
 
 def test_two_administrators_cannot_remove_each_other_at_once(store: PassStore) -> None:
     add(store, ANNA, Person("boris", "administrator"))
-    together, failures = threading.Barrier(2), []
+    together = threading.Barrier(2)
 
     def remove(name: str) -> None:
         together.wait(10)
-        try:
-            store.people.remove(name, REQUESTER, keeps_administrator=True)
-        except StoreError as error:
-            failures.append(type(error))
+        store.people.remove(name, REQUESTER, keeps_administrator=True)
 
-    threads = [threading.Thread(target=remove, args=[name]) for name in ("anna", "boris")]
-    [thread.start() for thread in threads]
-    [thread.join(30) for thread in threads]
-    assert failures == [LastAdministrator]
+    with ThreadPoolExecutor(2) as threads:
+        removals = [threads.submit(remove, name) for name in ("anna", "boris")]
+    (failure,) = filter(None, (removal.exception() for removal in removals))
+    assert isinstance(failure, LastAdministrator)
     assert len(store.people.all(EVERYTHING)) == 1
 
 
@@ -120,26 +106,16 @@ def test_a_person_that_cannot_be_is_rejected(
         Person(name, role, groups)
 
 
-def test_the_table_of_sessions_holds_no_token(store: PassStore, url: str) -> None:
+def test_a_session_ends_in_time_and_its_token_is_not_stored(
+    store: PassStore, url: str, database: Database, opening: Callable[..., PassStore]
+) -> None:
     add(store, ANNA)
     begin(store)
-    database = Database(url)
-    with database.reading() as connection:
-        (row,) = connection.execute(sa.select(sessions)).all()
-    database.close()
-    assert b"token" not in row.token_digest
-    assert len(row.token_digest) == 32
-
-
-def test_a_session_ends_in_time(store: PassStore, url: str, tmp_path) -> None:
-    add(store, ANNA)
-    begin(store)
-    for_an_hour = open_store(Store(url=url), tmp_path, clock=lambda: NOW_S + 3599)
-    assert for_an_hour.sessions.find("token") == ANNA
-    for_an_hour.close()
-    later = open_store(Store(url=url), tmp_path, clock=lambda: NOW_S + 3600)
-    assert later.sessions.find("token") is None
-    later.close()
+    (digest,) = read_column(database, sessions.c.token_digest)
+    assert (b"token" in digest, len(digest)) == (False, 32)
+    for age_s, person in ((3599, ANNA), (3600, None)):
+        later = opening(url, clock=lambda now_s=NOW_S + age_s: now_s)
+        assert later.sessions.find("token") == person
 
 
 def test_sessions_end_with_the_person_the_password_and_when_disabled(store: PassStore) -> None:
@@ -187,8 +163,67 @@ def test_a_password_is_replaced_once_and_all_sessions_end(store: PassStore) -> N
     assert found.password_hash == "new"
     assert store.sessions.find("token") is None
     assert store.sessions.find("boris's") == BORIS
-
-
-def test_a_disabled_person_replaces_no_password(store: PassStore) -> None:
-    add(store, replace(BORIS, is_disabled=True))
+    store.people.change(replace(BORIS, is_disabled=True), REQUESTER)
     assert not store.people.replace_password("boris", "hash", "new")
+
+
+OF_ANNA = AttemptLimit("name anna", 3, 10)
+OF_BORIS = AttemptLimit("name boris", 3, 10)
+DESK = AttemptLimit("address 10.0.0.5", 4, 1)
+
+
+@pytest.fixture
+def attempts(database: Database, clock: Clock) -> LoginAttempts:
+    return LoginAttempts(database, clock)
+
+
+def waits(attempts: LoginAttempts, *limits: AttemptLimit, times: int) -> list[float]:
+    return [attempts.take(limits) for _ in range(times)]
+
+
+def test_an_attempt_is_allowed_again_after_each_interval(
+    attempts: LoginAttempts, database: Database, clock: Clock
+) -> None:
+    waits(attempts, OF_ANNA, times=100)  # those that are refused do not count
+    clock.now_s += 9
+    assert LoginAttempts(database, clock).take([OF_ANNA]) == 1  # in another process
+    clock.now_s += 1
+    assert waits(attempts, OF_ANNA, times=2) == [0, 10]
+    clock.now_s += 1000
+    assert waits(attempts, OF_ANNA, times=4) == [0, 0, 0, 10]
+
+
+def test_an_attempt_that_succeeds_is_given_back(attempts: LoginAttempts) -> None:
+    waits(attempts, OF_ANNA, DESK, times=3)
+    attempts.give_back([OF_ANNA, DESK])
+    assert waits(attempts, OF_ANNA, times=2) == [0, 10]
+    attempts.give_back([OF_ANNA]), attempts.give_back([OF_ANNA]), attempts.give_back([OF_ANNA])
+    assert waits(attempts, OF_ANNA, DESK, times=4) == [0, 0, 1, 1]
+
+
+def test_one_limit_is_enough_to_wait(attempts: LoginAttempts) -> None:
+    assert waits(attempts, OF_ANNA, DESK, times=4) == [0, 0, 0, 10]
+    assert waits(attempts, OF_BORIS, DESK, times=2) == [0, 1]
+    assert waits(attempts, OF_BORIS, times=3) == [0, 0, 10]  # nothing was counted for Boris alone
+
+
+def test_attempts_at_the_same_moment_pass_no_limit(attempts: LoginAttempts) -> None:
+    together = threading.Barrier(8)
+
+    def take(_: int) -> float:
+        together.wait(10)
+        return attempts.take([OF_ANNA, DESK])
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sorted(threads.map(take, range(8))) == [0, 0, 0, 10, 10, 10, 10, 10]
+
+
+def test_the_table_holds_no_names_and_forgets(
+    attempts: LoginAttempts, database: Database, clock: Clock
+) -> None:
+    waits(attempts, OF_ANNA, DESK, times=2)
+    digests = sorted([OF_ANNA.digest, DESK.digest])
+    assert read_column(database, login_attempts.c.subject) == digests
+    clock.now_s += 20
+    waits(attempts, OF_BORIS, times=1)
+    assert read_column(database, login_attempts.c.subject) == [OF_BORIS.digest]

@@ -12,10 +12,25 @@ from alembic.migration import MigrationContext
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
-from plate_cameras.store.tables.schema import METADATA, list_entries, lists
+from plate_cameras.store.tables.row_batches import keep_first, replace_by, write_rows
+from plate_cameras.store.tables.schema import (
+    METADATA,
+    cameras,
+    list_entries,
+    lists,
+    picture_removals,
+)
 from tests.plate_cameras.store.postgresql_server import PostgresqlServer
 
 NUMBERS = count()
+NEWER = (
+    "gate_openings.person",
+    "gate_openings.remark",
+    "readings.source",
+    "passes.speed_kmh",
+    "passes.speed_error_kmh",
+)
+"""Columns that version 0012 did not have."""
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
@@ -28,7 +43,7 @@ def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def database(empty_url: str) -> Iterator[Database]:
+def empty(empty_url: str) -> Iterator[Database]:
     opened = Database(empty_url)
     yield opened
     opened.close()
@@ -39,45 +54,35 @@ def _is_plain(name: str | None, kind: str) -> bool:
     return kind != "table" or not str(name).startswith(("pass_texts", "alembic"))
 
 
-def test_migrations_make_the_tables_of_the_code(database: Database) -> None:
-    upgrade(database)
-
-    with database.reading() as connection:
+def test_migrations_make_the_tables_of_the_code(empty: Database) -> None:
+    upgrade(empty)
+    upgrade(empty)  # changes nothing
+    with empty.reading() as connection:
         options = {"include_name": lambda name, kind, _: _is_plain(name, kind)}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, METADATA) == []
 
 
-def test_a_second_upgrade_changes_nothing(database: Database) -> None:
-    upgrade(database)
-    upgrade(database)
-
-    with database.reading() as connection:
-        assert sa.inspect(connection).has_table("passes")
-
-
-def test_entries_with_the_country_become_entries_of_their_plates(database: Database) -> None:
-    upgrade(database)
+def test_entries_with_the_country_become_entries_of_their_plates(empty: Database) -> None:
+    upgrade(empty)
     stored = {"list_id": 1, "edition": 0, "edits": 0}
     texts = {"A123BC77RUS": "first", "B777BB77": "kept", "B777BB77PYC": "second", "K777KK50": ""}
-    with database.writing() as connection:
+    with empty.writing() as connection:
         row = {"id": 1, "name": "residents", "note": "", "revision": 7, "entries": 4}
         connection.execute(sa.insert(lists).values(row))
         rows = [{**stored, "text": text, "note": note} for text, note in texts.items()]
         connection.execute(sa.insert(list_entries), rows)
         connection.exec_driver_sql("DROP TABLE departures")
         connection.exec_driver_sql("DROP INDEX ix_gate_openings_requested")
-        for name in ("person", "remark"):
-            connection.exec_driver_sql(f"ALTER TABLE gate_openings DROP COLUMN {name}")
-        connection.exec_driver_sql("ALTER TABLE readings DROP COLUMN source")
         connection.exec_driver_sql("DROP TABLE pushed_pictures")
-        for name in ("speed_kmh", "speed_error_kmh"):
-            connection.exec_driver_sql(f"ALTER TABLE passes DROP COLUMN {name}")
+        for name in NEWER:
+            table, _, column = name.partition(".")
+            connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0012'")
 
-    upgrade(database)
+    upgrade(empty)
 
-    with database.reading() as connection:
+    with empty.reading() as connection:
         found = sa.select(list_entries.c.text, list_entries.c.note).order_by("text")
         kept = [("A123BC77", "first"), ("B777BB77", "kept"), ("K777KK50", "")]
         assert [tuple(row) for row in connection.execute(found)] == kept
@@ -85,24 +90,61 @@ def test_entries_with_the_country_become_entries_of_their_plates(database: Datab
         assert (plate_list.entries, plate_list.revision != 7) == (3, True)
 
 
-def test_tables_of_an_unknown_version_stay_as_they_are(database: Database) -> None:
-    upgrade(database)
-    with database.writing() as connection:
+def test_tables_of_an_unknown_version_stay_as_they_are(empty: Database) -> None:
+    upgrade(empty)
+    with empty.writing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0011'")
 
     with pytest.raises(
         StoreError, match="wanted revision 0017 or 0016 or 0015 or 0014 or 0013 or 0012, got 0011"
     ):
-        upgrade(database)
-    with database.reading() as connection:
+        upgrade(empty)
+    with empty.reading() as connection:
         assert sa.inspect(connection).has_table("passes")
 
 
-def test_an_upgrade_that_fails_leaves_nothing(database: Database) -> None:
-    with database.writing() as connection:
+def test_an_upgrade_that_fails_leaves_nothing(empty: Database) -> None:
+    with empty.writing() as connection:
         connection.execute(sa.text("CREATE TABLE searches (number INTEGER)"))
 
     with pytest.raises(Exception, match="searches"):
-        upgrade(database)
-    with database.reading() as connection:
+        upgrade(empty)
+    with empty.reading() as connection:
         assert not sa.inspect(connection).has_table("passes")
+
+
+ROWS = [
+    {"name": "gate", "lists": ["residents", 'a "b" \\ ы'], "retention_days": 0.1 + 0.2},
+    {"name": "o'yard", "lists": [], "retention_days": None},
+]
+
+
+def read(database: Database, table: sa.Table) -> list[dict[str, object]]:
+    with database.reading() as connection:
+        found = connection.execute(sa.select(table).order_by(*table.primary_key))
+        return [dict(row) for row in found.mappings()]
+
+
+def test_values_are_kept_exactly(database: Database) -> None:
+    with database.writing() as connection:
+        write_rows(connection, cameras, [])
+        write_rows(connection, cameras, ROWS)
+    assert read(database, cameras) == ROWS
+
+
+def test_bytes_are_kept_once(database: Database) -> None:
+    digests = [{"digest": bytes(32)}, {"digest": bytes(range(200, 232))}]
+    with database.writing() as connection:
+        write_rows(connection, picture_removals, digests)
+        write_rows(connection, picture_removals, digests, keep_first("digest"))
+
+    assert read(database, picture_removals) == digests
+
+
+def test_a_row_is_replaced_except_for_what_stays(database: Database) -> None:
+    newer = {"name": "gate", "lists": ["wanted"], "retention_days": 7.0}
+    with database.writing() as connection:
+        write_rows(connection, cameras, ROWS)
+        write_rows(connection, cameras, [newer], replace_by("name", cameras, "retention_days"))
+
+    assert read(database, cameras)[0] == {**newer, "retention_days": 0.1 + 0.2}

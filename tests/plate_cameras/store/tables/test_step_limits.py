@@ -1,19 +1,20 @@
 """Steps on a database that does not answer end by a timeout and close its connections."""
 
+import gc
 import os
 import signal
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from plate_cameras.configuration import Store
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.bounded_calls import BoundedCalls
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.postgresql_connections import StepLimits, shut_down
@@ -91,11 +92,9 @@ def test_the_limit_of_an_outer_step_counts() -> None:
         assert limits.left_s(3.0) == 0.0
 
 
-def test_a_closed_socket_is_no_error() -> None:
-    near, far = socket.socketpair()
-    near.close()
-    shut_down(near)
-    far.close()
+def test_a_closed_socket_is_no_error(silent: socket.socket) -> None:
+    silent.close()
+    shut_down(silent)
 
 
 @pytest.fixture
@@ -127,11 +126,7 @@ def test_a_call_returns_or_raises_what_it_does() -> None:
 
     assert calls.run_all([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
     with pytest.raises(FileNotFoundError):
-        calls.run(_raise_missing)
-
-
-def _raise_missing() -> None:
-    raise FileNotFoundError
+        calls.run(lambda: Path("/none").stat())
 
 
 @pytest.fixture
@@ -162,9 +157,9 @@ def seconds_of(call: Callable[[], object]) -> float:
 
 @pytest.mark.server
 def test_events_go_to_the_spool_while_postgresql_is_stopped(
-    own_server: PostgresqlServer, tmp_path: Path
+    own_server: PostgresqlServer, opening: Callable[..., PassStore]
 ) -> None:
-    store = open_store(Store(url=own_server.create_database("stopped")), tmp_path)
+    store = opening(own_server.create_database("stopped"))
     store.write([make_event("before")], [WEBHOOK])
     signal_all(own_server, signal.SIGSTOP)
 
@@ -177,7 +172,6 @@ def test_events_go_to_the_spool_while_postgresql_is_stopped(
     signal_all(own_server, signal.SIGCONT)
     until(lambda: store.replay_spool() == 0, "the spool to be empty")
     assert sorted(find_ids(store, PassQuery())) == ["before", "first", "next"]
-    store.close()
 
 
 @pytest.mark.server
@@ -227,12 +221,38 @@ def test_a_wait_for_a_free_connection_ends(shared_url: str) -> None:
     database.close()
 
 
-def test_a_search_says_that_the_database_is_away(tmp_path: Path) -> None:
-    silent = socket.create_server(("127.0.0.1", 0))  # takes connections, and says nothing
-    url = f"postgresql+psycopg://plates@127.0.0.1:{silent.getsockname()[1]}/passes"
-    store = open_store(Store(url=url), tmp_path)
+def test_a_search_says_that_the_database_is_away(opening: Callable[..., PassStore]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, and says nothing
+        url = f"postgresql+psycopg://plates@127.0.0.1:{silent.getsockname()[1]}/passes"
+        store = opening(url)
+        with pytest.raises(StoreUnavailable):
+            store.search(PassQuery(), REQUESTER)
 
-    with pytest.raises(StoreUnavailable):
-        store.search(PassQuery(), REQUESTER)
-    silent.close()
-    store.close()
+
+class Connection:
+    """A connection that a call holds while it waits."""
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """Switch garbage collection off, so that only reference counts free objects."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_a_call_that_fails_after_it_was_given_up_keeps_nothing_open(no_collection: None) -> None:
+    held: list[weakref.ref[Connection]] = []
+    may_fail = threading.Event()
+
+    def connect() -> None:
+        connection = Connection()
+        held.append(weakref.ref(connection))
+        may_fail.wait()
+        raise OSError("the server has closed it")
+
+    with pytest.raises(StoreUnavailable, match="the database does not answer"):
+        BoundedCalls("the database", most=1, limit_s=0.01).run(connect)
+    assert held[0]() is not None
+    may_fail.set()
+    until(lambda: held[0]() is None, "the connection to be closed")

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -7,9 +8,8 @@ import numpy as np
 import pytest
 
 from plate_cameras.blurring import VEHICLE_WIDTH
-from plate_cameras.configuration import Store
 from plate_cameras.passes import PassEvent
-from plate_cameras.store.factory import open_store
+from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.store_parts import KeptFrames
 from tests.plate_cameras.store.stored_events import REQUESTER, make_event
 from workshop.rendering.scenery import Scene, scene
@@ -85,20 +85,19 @@ def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFix
     assert "a: the frame is left out" in caplog.text
 
 
-def test_the_spool_gets_no_more_than_the_pictures(tmp_path: Path) -> None:
-    away = Store(url=f"sqlite:///{tmp_path}/missing/passes.db")
-    store = open_store(away, tmp_path)
-    store.write([framed()], [])
+def test_the_spool_gets_no_more_than_the_pictures(
+    tmp_path: Path, opening: Callable[..., PassStore]
+) -> None:
+    opening(f"sqlite:///{tmp_path}/missing/passes.db").write([framed()], [])
     [file] = (tmp_path / "spool").glob("*.event")
+
     assert framed().passed.best.frame_jpeg not in file.read_bytes()
     assert framed().passed.best.crop_jpeg in file.read_bytes()
-    store.close()
 
 
-def test_the_store_blurs_what_it_keeps(tmp_path: Path) -> None:
-    store = open_store(Store(keep_frames=True), tmp_path)
+def test_the_store_blurs_what_it_keeps(opening: Callable[..., PassStore]) -> None:
+    store = opening(keep_frames=True, blur="surroundings")
     store.write([framed()], [])
     digest = store.get("a", REQUESTER).found.frame
     assert digest
     assert cut(read(store.picture(digest)), 1).std() < 8
-    store.close()

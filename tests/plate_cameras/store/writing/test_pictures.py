@@ -4,13 +4,17 @@ import errno
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from orchestrator.errors import ExtraError, SettingsError
+from plate_cameras.store.erasing.picture_removals import note_removals
 from plate_cameras.store.errors import StoreUnavailable, UnknownName
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.writing.durable_files import write_atomically, write_together
 from plate_cameras.store.writing.picture_bucket import PictureBucket
 from plate_cameras.store.writing.pictures import (
     PictureFolder,
@@ -20,6 +24,7 @@ from plate_cameras.store.writing.pictures import (
     put_all,
 )
 from tests.cli.archive.storage import open_s3, s3_server
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event, pictured
 
 JPEG = b"a picture"
 DIGEST = digest_of(JPEG)
@@ -140,3 +145,75 @@ def test_a_file_that_is_too_large_for_a_picture_is_not_read(
 
     with pytest.raises(StoreUnavailable, match="at most 8 bytes"):
         PictureFolder(tmp_path).get(DIGEST)
+
+
+def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
+    store: PassStore, url: str, tmp_path: Path, opening: Callable[..., PassStore]
+) -> None:
+    other = opening(url, keep_frames=True, spool=tmp_path / "other", clock=lambda: NOW_S)
+    store.write([make_event("a")], [])
+    crop = store.get("a", REQUESTER).found.crop or ""
+    store.delete_plate("A123BC77", REQUESTER)
+
+    class Removing:
+        """A picture store whose files another process removes at once."""
+
+        def __init__(self) -> None:
+            self.puts = 0
+
+        def put_all(self, jpegs: Any) -> None:
+            self.puts += 1
+            pictures.put_all(jpegs)
+            if self.puts == 1:
+                other.delete_expired(NOW_S)
+
+    pictures, removing = store.writer.pictures, Removing()
+    store.writer.pictures = removing  # type: ignore[assignment]
+    with store.writer.database.writing() as connection:
+        note_removals(connection, [bytes.fromhex(crop)])
+    store.write([pictured(make_event("again", "B777BB77"), b"crop a")], [])
+
+    assert removing.puts == 2
+    assert store.picture(crop) == b"crop a"
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as opened:
+        yield opened
+
+
+def list_files(folder: Path) -> list[str]:
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+
+
+def test_no_files_make_no_folder(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    write_together({}, tmp_path / "root", threads)
+
+    assert list_files(tmp_path) == []
+
+
+def test_files_of_several_folders_are_written(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    root = tmp_path / "above" / "root"
+    contents = {root / f"{number % 3}" / f"{number}": b"%d" % number for number in range(20)}
+    write_together(contents, root, threads)
+
+    assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == contents
+
+
+def test_an_error_leaves_no_part_of_a_file(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"Not a directory|File exists"):
+        write_together(
+            {tmp_path / "a": b"first", tmp_path / "file" / "b": b"second"}, tmp_path, threads
+        )
+
+    assert list_files(tmp_path) == ["file"]
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "a", b"first")
+    write_atomically(tmp_path / "a", b"second")
+
+    assert (tmp_path / "a").read_bytes() == b"second"
+    assert list_files(tmp_path) == ["a"]

@@ -1,16 +1,15 @@
 """Passes of a watcher that died, in both databases."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from plate_cameras.configuration import Sink, Store
+from plate_cameras.configuration import Sink
 from plate_cameras.passes import LeaseClaim, PassEvent
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.leases.camera_leases import read_clock
 from plate_cameras.store.pass_store import PassStore
@@ -63,10 +62,11 @@ def test_what_a_dead_watcher_told_of_is_closed_as_it_was(
     assert close_left(store, "next", [WEBHOOK]) == 0
 
 
-@pytest.mark.parametrize("ahead_s", [-3600, 40 * 86400])
-@pytest.mark.parametrize("clock", ["stream", "wall", "file"])
+@pytest.mark.parametrize(
+    ("clock", "ahead_s"), [("stream", -3600), ("wall", 40 * 86400), ("file", -3600)]
+)
 def test_the_clock_of_a_camera_keeps_no_pass_open(
-    store: PassStore, database: Database, ahead_s: float, clock: str
+    store: PassStore, database: Database, clock: str, ahead_s: float
 ) -> None:
     taken_s = take(database, ago_s=90)
     event = told("a", taken_s - 7 + ahead_s)
@@ -103,52 +103,30 @@ def test_other_passes_stay_open(
     assert states(store) == {"a": "agreed"}
 
 
-def test_the_next_owner_waits_by_its_own_clock(database: Database, tmp_path: Path) -> None:
+def test_the_next_owner_waits_by_its_own_clock_and_again_when_the_camera_came_back(
+    database: Database, tmp_path: Path, url: str, opening: Callable[..., PassStore]
+) -> None:
     """The database's clock is an hour behind the moment at which the camera changed hands."""
     moment_s = [0.0]
-    store = open_store(Store(url=database.engine.url.render_as_string(False)), tmp_path)
-    unclosed = UnclosedPasses(
-        database, PictureFolder(tmp_path / "pictures"), clock=lambda: moment_s[0]
-    )
-    taken_s = take(database, ago_s=-3600)
-    store.write([told("a", taken_s - 5)], [])
-    assert unclosed.of_former_owners("next") == []
-    moment_s[0] = SETTLED_S - 1
-    assert unclosed.of_former_owners("next") == []
-    moment_s[0] = SETTLED_S
-    (event,) = unclosed.of_former_owners("next")
-    assert (event.kind, event.passed.id, event.passed.progress) == ("closed", "a", "closed")
-    store.close()
+    pictures = PictureFolder(tmp_path / "pictures")
+    unclosed = UnclosedPasses(database, pictures, clock=lambda: moment_s[0])
+    opening(url).write([told("a", take(database, ago_s=-3600) - 5)], [])
 
+    def left_after(age_s: float) -> list[tuple[str, str, str]]:
+        moment_s[0] = age_s
+        events = unclosed.of_former_owners("next")
+        return [(event.kind, event.passed.id, event.passed.progress) for event in events]
 
-def test_a_camera_that_came_back_is_waited_for_again(database: Database, tmp_path: Path) -> None:
-    moment_s = [0.0]
-    store = open_store(Store(url=database.engine.url.render_as_string(False)), tmp_path)
-    unclosed = UnclosedPasses(
-        database, PictureFolder(tmp_path / "pictures"), clock=lambda: moment_s[0]
-    )
-    taken_s = take(database, ago_s=0)
-    store.write([told("a", taken_s - 5)], [])
-    assert unclosed.of_former_owners("next") == []
-    moment_s[0] = SETTLED_S
+    assert left_after(0.0) == []
+    assert left_after(SETTLED_S - 1) == []
+    assert left_after(SETTLED_S) == [("closed", "a", "closed")]
     with database.writing() as connection:
         connection.execute(sa.update(camera_leases).values(epoch=4))
-    assert unclosed.of_former_owners("next") == []
-    moment_s[0] = 2 * SETTLED_S
-    assert len(unclosed.of_former_owners("next")) == 1
-    store.close()
+    assert left_after(SETTLED_S) == []
+    assert left_after(2 * SETTLED_S) == [("closed", "a", "closed")]
 
 
-def test_a_pass_whose_readings_were_deleted_is_closed(store: PassStore, database: Database) -> None:
-    taken_s = take(database, ago_s=90)
-    store.write([told("a", taken_s - 5)], [])
-    with database.writing() as connection:
-        connection.execute(sa.delete(readings))
-    assert close_left(store, "next", []) == 1
-    assert store.get("a", REQUESTER).found.best["box"] == [10.0, 20.0, 110.0, 45.0]
-
-
-def test_a_pass_whose_pictures_were_deleted_is_closed(
+def test_a_pass_whose_readings_or_pictures_were_deleted_is_closed(
     store: PassStore, database: Database, tmp_path: Path
 ) -> None:
     taken_s = take(database, ago_s=90)
@@ -158,33 +136,30 @@ def test_a_pass_whose_pictures_were_deleted_is_closed(
     best = event.passed.best
     assert (best.crop_jpeg, best.frame_jpeg) == (b"", b"")
     assert best.observation.time_s == taken_s - 4
+    with database.writing() as connection:
+        connection.execute(sa.delete(readings))
+
+    assert close_left(store, "next", []) == 1
+    assert store.get("a", REQUESTER).found.best["box"] == [10.0, 20.0, 110.0, 45.0]
 
 
 @pytest.mark.parametrize("step_s", [-3600.0, 0.0, 3600.0])
 def test_the_next_run_closes_what_a_killed_watch_has_left(
-    url: str, tmp_path: Path, step_s: float
+    url: str, opening: Callable[..., PassStore], step_s: float
 ) -> None:
-    now_s = [NOW_S]
-    settings = Store(url=url, blur="none")
-    killed = open_store(settings, tmp_path, clock=lambda: now_s[0])
+    killed = opening(url, clock=lambda: NOW_S)
     killed.write([make_event("a", kind="agreed"), make_event("b")], [])
     killed.close()
-    now_s[0] += step_s
-    store = open_store(settings, tmp_path, clock=lambda: now_s[0])
+    store = opening(url, clock=lambda: NOW_S + step_s)
     store.write([make_event("own", kind="agreed")], [])
     assert [one.passed.id for one in store.unclosed.interrupted(["gate"])] == ["a"]
     assert store.unclosed.interrupted(["yard"]) == []
     store.write(store.unclosed.interrupted(["gate"]), [])
     assert states(store) == {"a": "closed", "b": "closed", "own": "agreed"}
-    store.close()
 
 
-def test_what_waited_in_the_spool_belongs_to_the_run_that_told_of_it(
-    url: str, tmp_path: Path
-) -> None:
-    store = open_store(Store(url=url, blur="none"), tmp_path)
+def test_what_waited_in_the_spool_belongs_to_the_run_that_told_of_it(store: PassStore) -> None:
     (event,) = address([make_event("a", kind="agreed")], [], NOW_S, "the run before")
     store.writer.spool.put([event])
     assert store.replay_spool() == 0
     assert len(store.unclosed.interrupted(["gate"])) == 1
-    store.close()

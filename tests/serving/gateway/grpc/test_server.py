@@ -1,13 +1,17 @@
-"""The gRPC port: answers and errors for tritonclient."""
+"""The gRPC port: answers and errors for tritonclient, limits, and addresses of clients."""
 
+import asyncio
 import logging
 
+import grpc
 import pytest
 from tritonclient.grpc import InferRequestedOutput
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.errors import PictureError
 from orchestrator.serving.gateway.errors import NotFound, QuotaExceeded, ServiceFull
+from orchestrator.serving.gateway.grpc.server import address_of
+from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.protocol.inference import InferenceRequest, Tensor
 from tests.serving.gateway.grpc_fakes import (
     MIB,
@@ -15,7 +19,6 @@ from tests.serving.gateway.grpc_fakes import (
     PARENT,
     FakeService,
     ask,
-    infer,
     picture,
     request,
     serving,
@@ -66,61 +69,51 @@ async def test_questions_of_tritonclient_are_answered() -> None:
     await ask(FakeService(), question)
 
 
-async def test_another_model_is_not_found() -> None:
-    with pytest.raises(InferenceServerException, match=f"wanted {MODEL}, got yolo") as raised:
-        await ask(FakeService(), lambda client: client.is_model_ready("yolo"))
-    assert raised.value.status() == "StatusCode.NOT_FOUND"
-
-
 @pytest.mark.parametrize(
-    "question",
+    ("question", "status"),
     [
-        pytest.param(lambda client: client.get_model_repository_index(), id="index"),
-        pytest.param(lambda client: client.unload_model("yolo"), id="unload"),
-        pytest.param(lambda client: client.get_inference_statistics(), id="statistics"),
-        pytest.param(lambda client: client.update_log_settings({"log_info": False}), id="log"),
-        pytest.param(
-            lambda client: client.register_system_shared_memory("x", "/x", 1), id="shared memory"
+        pytest.param(lambda client: client.is_model_ready("yolo"), "NOT_FOUND", id="model"),
+        *(
+            pytest.param(question, "UNIMPLEMENTED", id=name)
+            for name, question in {
+                "index": lambda client: client.get_model_repository_index(),
+                "unload": lambda client: client.unload_model("yolo"),
+                "statistics": lambda client: client.get_inference_statistics(),
+                "log": lambda client: client.update_log_settings({"log_info": False}),
+                "shared": lambda client: client.register_system_shared_memory("x", "/x", 1),
+            }.items()
         ),
     ],
 )
-async def test_nothing_else_is_implemented(question, caplog) -> None:
+async def test_nothing_else_is_served(question, status: str, caplog) -> None:
     with pytest.raises(InferenceServerException) as raised:
         await ask(FakeService(), question)
-    assert raised.value.status() == "StatusCode.UNIMPLEMENTED"
+    assert raised.value.status() == f"StatusCode.{status}"
     assert caplog.messages == []
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "message"),
+    ("error", "code", "message", "retry_after"),
     [
-        pytest.param(PictureError("no picture"), "INVALID_ARGUMENT", "no picture", id="picture"),
-        pytest.param(NotFound("no model"), "NOT_FOUND", "no model", id="model"),
-        pytest.param(QuotaExceeded("too many"), "RESOURCE_EXHAUSTED", "too many", id="rate"),
-        pytest.param(ServiceFull("full"), "UNAVAILABLE", "full", id="full"),
+        (PictureError("no picture"), "INVALID_ARGUMENT", "no picture", None),
+        (NotFound("no model"), "NOT_FOUND", "no model", None),
+        (QuotaExceeded("too many", 1.2), "RESOURCE_EXHAUSTED", "too many", "2"),
+        (ServiceFull("full", 0.5), "UNAVAILABLE", "full", "1"),
+        (ZeroDivisionError("secret"), "INTERNAL", "could not answer", None),
     ],
 )
-async def test_each_error_has_its_code(error: Exception, code: str, message: str, caplog) -> None:
-    with pytest.raises(InferenceServerException, match=message) as raised:
-        await ask(FakeService(error), infer)
-    assert raised.value.status() == f"StatusCode.{code}"
-    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
-
-
-async def test_a_fault_of_ours_is_not_told() -> None:
-    with pytest.raises(InferenceServerException, match="could not answer") as raised:
-        await ask(FakeService(ZeroDivisionError("secret")), infer)
-    assert raised.value.status() == "StatusCode.INTERNAL"
-    assert "secret" not in raised.value.message()
-
-
-@pytest.mark.parametrize(
-    ("error", "retry_after"), [(QuotaExceeded("slowly", 1.2), "2"), (PictureError("no"), None)]
-)
-async def test_a_refusal_says_when_to_try_again(error: Exception, retry_after: str | None) -> None:
+async def test_each_error_has_its_code_and_says_when_to_try_again(
+    error: Exception, code: str, message: str, retry_after: str | None, caplog
+) -> None:
     async with serving(FakeService(error)) as stub:
-        metadata = await stub.ModelInfer(request()).trailing_metadata()
-    assert dict(metadata).get("retry-after") == retry_after
+        call = stub.ModelInfer(request())
+        assert (await call.code()).name == code
+        details, metadata = await call.details(), dict(await call.trailing_metadata())
+    assert message in details
+    assert "secret" not in details
+    assert metadata.get("retry-after") == retry_after
+    is_logged = any(record.levelno >= logging.WARNING for record in caplog.records)
+    assert code == "INTERNAL" or not is_logged
 
 
 async def test_a_stream_of_calls_is_not_implemented() -> None:
@@ -131,11 +124,12 @@ async def test_a_stream_of_calls_is_not_implemented() -> None:
 @pytest.mark.parametrize(
     ("method", "message", "code"),
     [
-        pytest.param("ModelInfer", b"\xff\xff", "INVALID_ARGUMENT", id="no call"),
-        pytest.param("ModelInfer", b"\x32\0" * 1000, "INVALID_ARGUMENT", id="empty inputs"),
-        pytest.param("ModelReady", b"\xff\xff", "INVALID_ARGUMENT", id="no question"),
-        pytest.param("ModelReady", bytes(MIB), "RESOURCE_EXHAUSTED", id="large question"),
+        ("ModelInfer", b"\xff\xff", "INVALID_ARGUMENT"),
+        ("ModelInfer", b"\x32\0" * 1000, "INVALID_ARGUMENT"),
+        ("ModelReady", b"\xff\xff", "INVALID_ARGUMENT"),
+        ("ModelReady", bytes(MIB), "RESOURCE_EXHAUSTED"),
     ],
+    ids=["no call", "empty inputs", "no question", "large question"],
 )
 async def test_bytes_that_are_no_message_are_admitted_like_a_call_and_refused(
     method: str, message: bytes, code: str
@@ -145,3 +139,67 @@ async def test_bytes_that_are_no_message_are_admitted_like_a_call_and_refused(
         call = stub.channel.unary_unary(f"/inference.GRPCInferenceService/{method}")(message)
         assert (await call.code()).name == code
     assert (len(service.admissions), service.calls) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "code"),
+    [
+        pytest.param(9 * MIB, {}, "RESOURCE_EXHAUSTED", id="larger"),
+        pytest.param(MIB, {"compression": grpc.Compression.Gzip}, "UNIMPLEMENTED", id="gzip"),
+        pytest.param(MIB, {"compression": grpc.Compression.Deflate}, "UNIMPLEMENTED", id="deflate"),
+        pytest.param(
+            18, {"metadata": (("x", "x" * 40_000),)}, "RESOURCE_EXHAUSTED", id="long headers"
+        ),
+    ],
+)
+async def test_a_call_beyond_the_limits_is_refused(size: int, options: dict, code: str) -> None:
+    service = FakeService()
+    async with serving(service) as stub:
+        assert (await stub.ModelInfer(request(size), **options).code()).name == code
+        assert service.calls == []
+        assert (await stub.ModelInfer(request(8 * MIB))).model_name == MODEL  # as large as allowed
+
+
+async def test_a_message_that_does_not_come_is_not_waited_for() -> None:
+    async with serving(FakeService(), Limits(calls=4, body_s=0.01)) as stub:
+        with pytest.raises(grpc.RpcError) as raised:
+            await stub.channel.stream_unary("/inference.GRPCInferenceService/ModelInfer")()
+    assert raised.value.code().name == "DEADLINE_EXCEEDED"
+    assert "message: wanted within 0.01 s" in raised.value.details()
+
+
+async def test_more_calls_at_once_are_refused() -> None:
+    service = FakeService(free=asyncio.Event())
+    async with serving(service, Limits(calls=1, connections=2)) as stub:
+        delayed = [asyncio.ensure_future(stub.ModelInfer(request())) for _ in range(2)]
+        await service.seen.get()
+        await service.seen.get()
+        assert (await stub.ModelInfer(request()).code()).name == "RESOURCE_EXHAUSTED"
+        service.free.set()
+        assert len(await asyncio.gather(*delayed)) == 2
+
+
+async def test_a_call_of_a_client_that_hangs_up_is_cancelled(caplog) -> None:
+    service = FakeService(free=asyncio.Event())
+    async with serving(service) as stub:
+        call = stub.ModelInfer(request())
+        waiting = asyncio.ensure_future(call.code())
+        assert await service.seen.get() == "call"
+        call.cancel()
+        await waiting
+        assert await service.seen.get() == "cancelled"
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        ("ipv4:127.0.0.1:1234", "127.0.0.1"),
+        ("ipv6:[::1]:1234", "::1"),
+        ("ipv6:%5B::1%5D:1234", "::1"),
+        ("ipv6:%5Bfe80::1%25eth0%5D:1234", "fe80::1%eth0"),
+        ("unix:", ""),
+    ],
+)
+def test_the_address_of_a_peer(peer: str, address: str) -> None:
+    assert address_of(peer) == address

@@ -21,8 +21,8 @@ from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.serving.gateway.http.rest import RestRequest, read, recognize
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.validation import check
-from orchestrator.serving.protocol.arrays import to_tensor
-from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse
+from orchestrator.serving.protocol.bytes_tensors import encode
+from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 
 # every number is one that float32 holds exactly
 PLATE = Plate(
@@ -69,6 +69,13 @@ def picture_file(suffix: str = ".jpg", value: int = 128) -> bytes:
     return cv2.imencode(suffix, np.full((10, 20, 3), value, np.uint8))[1].tobytes()
 
 
+def to_tensor(name: str, array: np.ndarray) -> Tensor:
+    """Return an array of bytes or of float32 as a tensor."""
+    if array.dtype == np.object_:
+        return Tensor(name, "BYTES", array.shape, encode(array.flat))
+    return Tensor(name, "FP32", array.shape, array.astype("<f4").tobytes())
+
+
 def answer_with(call: InferenceRequest, plates: Sequence[Plate]) -> InferenceResponse:
     names = OF_A_READING if call.model == PLATE_READER else call.outputs or tuple(OUTPUTS)
     names = [name for name in names if name in OUTPUTS]
@@ -97,19 +104,8 @@ class FakeInfer:
         return answer_with(self.calls[-1], entry)
 
 
-READING_AS_JSON = {
-    name: PLATE_AS_JSON[name]
-    for name in (
-        "text",
-        "text_native",
-        "text_score",
-        "raw_text",
-        "character_scores",
-        "candidates",
-        "format",
-        "region",
-    )
-}
+OF_A_PLATE = ("xyxy", "detection_score", "corners")
+READING_AS_JSON = {name: one for name, one in PLATE_AS_JSON.items() if name not in OF_A_PLATE}
 LIMITS = Limits(pictures=3)
 
 

@@ -1,7 +1,12 @@
-"""Headers that describe a body before it is read."""
+"""Headers that describe a body before it is read, and the process that parses a large one."""
+
+import asyncio
+import os
+import signal
 
 import pytest
 
+from orchestrator.errors import ServerError
 from orchestrator.serving.gateway.errors import (
     BodyTooLarge,
     GatewayError,
@@ -9,37 +14,52 @@ from orchestrator.serving.gateway.errors import (
     UnsupportedMedia,
 )
 from orchestrator.serving.gateway.http.endpoint import announced_size
+from orchestrator.serving.gateway.http.json_process import SMALL, Parser
 
 
-@pytest.mark.parametrize("size", [0, 1, 100])
-def test_a_size_within_the_limit_is_taken(size: int) -> None:
-    assert announced_size({"content-length": str(size)}, most=100) == size
+@pytest.mark.parametrize("size", ["0", "1", "100"])
+def test_a_size_within_the_limit_is_taken(size: str) -> None:
+    headers = {"content-length": size, "content-encoding": "identity"}
+    assert announced_size(headers, most=100) == int(size)
 
 
 @pytest.mark.parametrize(
-    ("headers", "kind"),
+    ("length", "headers", "kind"),
     [
-        pytest.param({}, LengthRequired, id="none"),
-        pytest.param({"content-length": ""}, LengthRequired, id="empty"),
-        pytest.param({"content-length": "ten"}, LengthRequired, id="a word"),
-        pytest.param({"content-length": "-1"}, LengthRequired, id="negative"),
-        pytest.param({"content-length": "٣"}, LengthRequired, id="another script's digit"),
-        pytest.param({"content-length": "9" * 30}, LengthRequired, id="endless"),
-        pytest.param({"content-length": "101"}, BodyTooLarge, id="one too many"),
-        pytest.param({"content-length": "5", "transfer-encoding": "chunked"}, LengthRequired,
-                     id="chunks"),
-        pytest.param({"content-length": "5", "content-encoding": "gzip"}, UnsupportedMedia,
-                     id="gzip"),
-        pytest.param({"content-length": "5", "content-type": "image/jpeg" + ";" * 8192},
-                     UnsupportedMedia, id="a long type"),
+        (None, {}, LengthRequired),
+        ("", {}, LengthRequired),
+        ("ten", {}, LengthRequired),
+        ("-1", {}, LengthRequired),
+        ("٣", {}, LengthRequired),
+        ("9" * 30, {}, LengthRequired),
+        ("101", {}, BodyTooLarge),
+        ("5", {"transfer-encoding": "chunked"}, LengthRequired),
+        ("5", {"content-encoding": "gzip"}, UnsupportedMedia),
+        ("5", {"content-type": "image/jpeg" + ";" * 8192}, UnsupportedMedia),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_announced_is_refused(
-    headers: dict[str, str], kind: type[GatewayError]
+    length: str | None, headers: dict[str, str], kind: type[GatewayError]
 ) -> None:
+    announced = {} if length is None else {"content-length": length}
     with pytest.raises(kind, match="wanted"):
-        announced_size(headers, most=100)
+        announced_size(announced | headers, most=100)
 
 
-def test_identity_is_no_encoding() -> None:
-    assert announced_size({"content-length": "5", "content-encoding": "identity"}, most=9) == 5
+def end() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_large_bodies_are_parsed_in_another_process_which_is_replaced_when_it_dies() -> None:
+    async def run() -> tuple[int, int]:
+        Parser().close()  # no process was needed
+        parser = Parser()
+        try:
+            with pytest.raises(ServerError, match="could not be parsed"):
+                await parser.run(end, SMALL + 1)
+            return await parser.run(os.getpid, SMALL), await parser.run(os.getpid, SMALL + 1)
+        finally:
+            parser.close()
+
+    here, elsewhere = asyncio.run(run())
+    assert (here == os.getpid(), elsewhere == os.getpid()) == (True, False)

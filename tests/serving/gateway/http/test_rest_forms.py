@@ -10,7 +10,6 @@ from orchestrator.errors import (
     Cancelled,
     ParameterError,
     PictureError,
-    PlateError,
     ServerError,
 )
 from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
@@ -30,13 +29,8 @@ from tests.serving.gateway.http.rest_fakes import (
     recognized,
 )
 
-FILE = picture_file()
+FILE, QUOTA = picture_file(), QuotaExceeded("rate", 1.0)
 THREE = form(part(FILE), part(FILE), part(FILE))
-
-
-def test_a_form_of_one_picture_shows_its_name() -> None:
-    told = recognized(RestRequest(form(part(FILE)), CONTENT_TYPE), FakeInfer())
-    assert told["pictures"][0]["name"] == "a.jpg"
 
 
 def test_pictures_of_a_form_are_calls_one_after_the_other() -> None:
@@ -52,23 +46,6 @@ def test_a_form_of_too_many_pictures_is_refused(answer) -> None:
     body = form(*[part(FILE)] * 4)
     with pytest.raises(FormError, match="wanted 1 to 3 pictures"):
         asyncio.run(answer(RestRequest(body, CONTENT_TYPE), FakeInfer(), LIMITS))
-
-
-def test_of_several_pictures_one_that_fails_has_a_problem() -> None:
-    infer = FakeInfer([PictureError("damaged"), (PLATE,), (PLATE,)])
-    told = recognized(RestRequest(THREE, CONTENT_TYPE), infer)["pictures"]
-
-    assert [len(picture.get("plates", [])) for picture in told] == [0, 1, 1]
-    assert told[0] == {
-        "name": "a.jpg",
-        "problem": {
-            "type": "/docs#problem-picture",
-            "title": "The picture cannot be used",
-            "status": 400,
-            "detail": "damaged",
-            "reason": "picture",
-        },
-    }
 
 
 def test_the_pictures_of_a_form_share_the_time_of_one_call() -> None:
@@ -89,43 +66,45 @@ def test_the_pictures_of_a_form_share_the_time_of_one_call() -> None:
     ]  # fmt: skip
 
 
-def test_an_empty_file_among_others_has_a_problem() -> None:
-    body = form(part(b""), part(FILE))
-    told = recognized(RestRequest(body, CONTENT_TYPE), FakeInfer())["pictures"]
-    assert [picture.get("problem", {}).get("status") for picture in told] == [400, None]
+@pytest.mark.parametrize(
+    ("entries", "calls"),
+    [
+        pytest.param([ServiceFull("full", 1.0)], 1, id="full"),
+        pytest.param([QuotaExceeded("rate", 1.0)], 1, id="rate"),
+        pytest.param([ServerError("away")], 1, id="away"),
+        pytest.param([(PLATE,), Cancelled("gone")], 2, id="the caller has gone"),
+        pytest.param([(PLATE,), ZeroDivisionError()], 2, id="a fault of ours"),
+    ],
+)
+def test_a_service_without_room_for_the_first_picture_refuses_all(
+    entries: list, calls: int
+) -> None:
+    infer = FakeInfer(entries)
+    with pytest.raises(type(entries[-1])):
+        recognized(RestRequest(THREE, CONTENT_TYPE), infer)
+    assert len(infer.calls) == calls
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("body", "entries", "statuses"),
     [
-        pytest.param(ServiceFull("full", 1.0), id="full"),
-        pytest.param(QuotaExceeded("rate", 1.0), id="rate"),
-        pytest.param(ServerError("away"), id="away"),
+        pytest.param(THREE, [PictureError("damaged"), (PLATE,)], [400, None, None], id="first"),
+        pytest.param(THREE, [(PLATE,), QUOTA, (PLATE,)], [None, 429, None], id="no room"),
+        pytest.param(form(part(b""), part(FILE)), [(PLATE,)], [400, None], id="an empty file"),
     ],
 )
-def test_a_service_without_room_for_the_first_picture_refuses_all(error: PlateError) -> None:
-    infer = FakeInfer([error])
-    with pytest.raises(type(error)):
-        recognized(RestRequest(THREE, CONTENT_TYPE), infer)
-    assert len(infer.calls) == 1
-
-
-def test_a_service_without_room_for_a_later_picture_answers_the_others() -> None:
-    infer = FakeInfer([(PLATE,), QuotaExceeded("rate", 1.0), (PLATE,)])
-    told = recognized(RestRequest(THREE, CONTENT_TYPE), infer)["pictures"]
-    assert [picture.get("problem", {}).get("status") for picture in told] == [None, 429, None]
-
-
-def test_a_caller_who_has_gone_is_not_answered_further() -> None:
-    infer = FakeInfer([(PLATE,), Cancelled("gone")])
-    with pytest.raises(Cancelled):
-        recognized(RestRequest(THREE, CONTENT_TYPE), infer)
-    assert len(infer.calls) == 2
-
-
-def test_a_fault_of_ours_is_no_problem_of_a_picture() -> None:
-    with pytest.raises(ZeroDivisionError):
-        recognized(RestRequest(THREE, CONTENT_TYPE), FakeInfer([(PLATE,), ZeroDivisionError()]))
+def test_of_several_pictures_one_that_fails_has_a_problem(
+    body: bytes, entries: list, statuses: list[int | None]
+) -> None:
+    told = recognized(RestRequest(body, CONTENT_TYPE), FakeInfer(entries))["pictures"]
+    problems = [picture.get("problem") for picture in told]
+    assert [problem and problem["status"] for problem in problems] == statuses
+    assert [len(picture.get("plates", [])) for picture in told] == [
+        int(status is None) for status in statuses
+    ]
+    assert {picture["name"] for picture in told} == {"a.jpg"}
+    (problem,) = filter(None, problems)
+    assert {*problem} == {"type", "title", "status", "detail", "reason"}
 
 
 def test_of_several_crops_one_that_is_no_picture_has_a_problem() -> None:
@@ -141,20 +120,14 @@ def test_of_several_crops_one_that_is_no_picture_has_a_problem() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        pytest.param(
-            [("outputs", "texts")], "parameters: wanted some of .*, got outputs", id="unknown"
-        ),
-        pytest.param([("max_plates", "0")], "max_plates: wanted 1 to 1000, got 0", id="range"),
-        pytest.param([("text_threshold", "nan")], "wanted 0 to 1, got nan", id="no number"),
-        pytest.param([("roi", "1,2,3")], "roi: wanted", id="roi"),
-        pytest.param(
-            [("max_plates", "1"), ("max_plates", "1")],
-            "parameters: wanted each once, got max_plates 2 times",
-            id="twice",
-        ),
+        ([("outputs", "texts")], "parameters: wanted some of .*, got outputs"),
+        ([("max_plates", "0")], "max_plates: wanted 1 to 1000, got 0"),
+        ([("text_threshold", "nan")], "wanted 0 to 1, got nan"),
+        ([("roi", "1,2,3")], "roi: wanted"),
+        ([("max_plates", "1")] * 2, "parameters: wanted each once, got max_plates 2 times"),
     ],
 )
-def test_a_wrong_parameter_ends_the_call_before_the_model(query, message: str) -> None:
+def test_a_wrong_parameter_ends_the_call_before_the_model(query: list, message: str) -> None:
     infer = FakeInfer()
     with pytest.raises(ParameterError, match=message):
         recognized(RestRequest(THREE, CONTENT_TYPE, query), infer)

@@ -25,6 +25,7 @@ from tests.serving.gateway.http.rest_fakes import PLATE, UNREAD, FakeInfer, pict
 
 FILE = picture_file()
 TEXT = b64encode(FILE).decode()
+DATA_URL = json.dumps({"upload": f"data:image/jpeg;base64,{TEXT}"}).encode()
 UPLOAD = part(FILE, 'form-data; name="upload"; filename="car.jpg"')
 
 
@@ -45,52 +46,44 @@ def answered_json(infer: FakeInfer | None = None, **values: object) -> dict:
     return answered(json.dumps({"upload": TEXT} | values).encode(), JSON, infer or FakeInfer())
 
 
-def test_a_picture_without_plates_has_no_results() -> None:
+def test_a_plate_that_was_read_has_the_fields_of_their_api() -> None:
+    infer = FakeInfer([(UNREAD, PLATE, replace(PLATE, format="kz_car"))])
+    answer = answered_form(UPLOAD, infer=infer)
+    first, second = answer["results"]
+    assert first == {
+        "box": {"xmin": 10, "ymin": 20, "xmax": 110, "ymax": 45},
+        "plate": "a123bc77",
+        "region": {"code": "ru", "score": 0.875},
+        "score": 0.875,
+        "candidates": [
+            {"score": 0.875, "plate": "a123bc77"},
+            {"score": 0.0625, "plate": "a128bc77"},
+        ],
+        "dscore": 0.75,
+        "vehicle": {
+            "score": 0.0,
+            "type": "Unknown",
+            "box": {"xmin": 0, "ymin": 0, "xmax": 0, "ymax": 0},
+        },
+    }
+    assert second["region"]["code"] == "kz"
+    assert answer["processing_time"] == 2187.5  # of all stages, in milliseconds
     assert answered_form(UPLOAD, infer=FakeInfer([()]))["results"] == []
 
 
-def test_a_plate_has_the_fields_of_their_api() -> None:
-    assert answered_form(UPLOAD)["results"] == [
-        {
-            "box": {"xmin": 10, "ymin": 20, "xmax": 110, "ymax": 45},
-            "plate": "a123bc77",
-            "region": {"code": "ru", "score": 0.875},
-            "score": 0.875,
-            "candidates": [
-                {"score": 0.875, "plate": "a123bc77"},
-                {"score": 0.0625, "plate": "a128bc77"},
-            ],
-            "dscore": 0.75,
-            "vehicle": {
-                "score": 0.0,
-                "type": "Unknown",
-                "box": {"xmin": 0, "ymin": 0, "xmax": 0, "ymax": 0},
-            },
-        }
-    ]
-
-
-def test_a_plate_of_another_country_has_its_code() -> None:
-    plate = replace(PLATE, format="kz_car")
-    (result,) = answered_form(UPLOAD, infer=FakeInfer([(plate,)]))["results"]
-    assert result["region"]["code"] == "kz"
-
-
-def test_a_plate_that_was_not_read_is_left_out() -> None:
-    results = answered_form(UPLOAD, infer=FakeInfer([(UNREAD, PLATE)]))["results"]
-    assert [result["plate"] for result in results] == ["a123bc77"]
-
-
-def test_the_time_is_that_of_all_stages_in_milliseconds() -> None:
-    assert answered_form(UPLOAD)["processing_time"] == 2187.5
-
-
-def test_labels_come_back() -> None:
-    told = answered_form(
-        UPLOAD, field("camera_id", "въезд 7"), field("timestamp", "2026-05-17T09:30:00")
-    )
-    assert (told["filename"], told["version"]) == ("car.jpg", 1)
-    assert (told["camera_id"], told["timestamp"]) == ("въезд 7", "2026-05-17T09:30:00")
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("2026-05-17T09:30:00", "2026-05-17T09:30:00"),
+        ("2026-05-17 09:30:00", "2026-05-17T09:30:00"),
+        ("2026-05-17T09:30:00.5Z", "2026-05-17T09:30:00.5Z"),
+    ],
+)
+def test_labels_come_back_with_times_as_their_clients_write_them(sent: str, told: str) -> None:
+    answer = answered_form(UPLOAD, field("camera_id", "въезд 7"), field("timestamp", sent))
+    assert (answer["filename"], answer["version"]) == ("car.jpg", 1)
+    assert (answer["camera_id"], answer["timestamp"]) == ("въезд 7", told)
+    assert answered_json(camera_id=7)["camera_id"] == "7"
 
 
 def test_without_labels_the_camera_is_null_and_the_time_that_of_the_answer() -> None:
@@ -103,149 +96,106 @@ def test_without_labels_the_camera_is_null_and_the_time_that_of_the_answer() -> 
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
-    [
-        pytest.param("2026-05-17 09:30:00", "2026-05-17T09:30:00", id="with a blank"),
-        pytest.param("2026-05-17T09:30:00.5Z", "2026-05-17T09:30:00.5Z", id="in UTC"),
-    ],
-)
-def test_a_time_may_be_as_their_clients_write_it(sent: str, told: str) -> None:
-    assert answered_form(UPLOAD, field("timestamp", sent))["timestamp"] == told
-
-
-@pytest.mark.parametrize(
     ("body", "content_type"),
     [
         pytest.param(form(UPLOAD), CONTENT_TYPE, id="file"),
         pytest.param(form(field("upload", TEXT)), CONTENT_TYPE, id="base64 in a form"),
         pytest.param(urlencode({"upload": TEXT}).encode(), ENCODED_FORM, id="encoded form"),
         pytest.param(json.dumps({"upload": TEXT}).encode(), JSON, id="JSON"),
-        pytest.param(
-            json.dumps({"upload": f"data:image/jpeg;base64,{TEXT}"}).encode(),
-            "application/json; charset=utf-8",
-            id="data URL",
-        ),
+        pytest.param(DATA_URL, "application/json; charset=utf-8", id="data URL"),
     ],
 )
 def test_a_picture_comes_in_any_of_these_forms(body: bytes, content_type: str) -> None:
     infer = FakeInfer()
     assert answered(body, content_type, infer)["results"][0]["plate"] == "a123bc77"
     assert infer.calls[0].inputs == (PictureFile("encoded_image", FILE),)
+    is_parsed_elsewhere = content_type != CONTENT_TYPE
+    assert json_size(body, content_type) == len(body) * is_parsed_elsewhere
+
+
+OTHERS = {"mode": "fast", "region": "strict", "detection_mode": "plate"}
+THRESHOLDS = {"threshold_d": 0.5, "threshold_o": 0.25}
+OURS = {"detection_threshold": "0.5", "text_threshold": "0.25"}
 
 
 @pytest.mark.parametrize(
-    "config",
+    ("fields", "parameters"),
     [
-        pytest.param('{"threshold_d": 0.5, "threshold_o": 0.25}', id="text"),
-        pytest.param({"threshold_d": 0.5, "threshold_o": 0.25}, id="object"),
-        pytest.param(
-            '{"threshold_d": 0.5, "threshold_o": 0.25, "mode": "fast", "region": "strict",'
-            ' "detection_mode": "plate"}',
-            id="with others",
-        ),
+        pytest.param({"config": json.dumps(THRESHOLDS)}, OURS, id="text"),
+        pytest.param({"config": THRESHOLDS}, OURS, id="object"),
+        pytest.param({"config": json.dumps(THRESHOLDS | OTHERS)}, OURS, id="with others"),
+        pytest.param({"config": "", "camera_id": ""}, {}, id="empty"),
+        pytest.param({"regions": ["ru", "kz"], "region": "ru", "mmc": True}, {}, id="unknown"),
     ],
 )
-def test_thresholds_of_their_configuration_are_ours(config: object) -> None:
+def test_thresholds_of_their_configuration_are_ours(
+    fields: dict[str, object], parameters: dict[str, str]
+) -> None:
     infer = FakeInfer()
-    answered_json(infer, config=config)
-    wanted = {"detection_threshold": "0.5", "text_threshold": "0.25"}
-    assert infer.calls[0].parameters == wanted
+    answered_json(infer, **fields)
+    assert infer.calls[0].parameters == parameters
 
 
-def test_regions_and_unknown_fields_are_ignored() -> None:
+def test_fields_of_a_form_that_come_twice_or_are_unknown_are_ignored() -> None:
     infer = FakeInfer()
     regions = [field("regions", "ru"), field("regions", "kz")]
-    answered_form(UPLOAD, *regions, field("mmc", "true"), field("region", "ru"), infer=infer)
+    answered_form(UPLOAD, *regions, field("mmc", "true"), field("config", ""), infer=infer)
     assert infer.calls[0].parameters == {}
-
-
-def test_an_empty_configuration_is_none() -> None:
-    infer = FakeInfer()
-    answered_form(UPLOAD, field("config", ""), field("camera_id", ""), infer=infer)
-    assert infer.calls[0].parameters == {}
-
-
-def test_a_number_of_a_camera_comes_back_as_text() -> None:
-    assert answered_json(camera_id=7)["camera_id"] == "7"
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        pytest.param({"config": "{"}, "config: wanted JSON, got a damaged one", id="no JSON"),
-        pytest.param({"config": "[]"}, "config: wanted a JSON object, got list", id="no object"),
-        pytest.param({"config": "null"}, "config: wanted a JSON object, got NoneType", id="null"),
-        pytest.param({"config": []}, r"config: wanted an object, got \[\]", id="a list"),
-        pytest.param(
-            {"config": {"threshold_d": 2}}, "config.threshold_d: wanted at most 1", id="range"
-        ),
-        pytest.param(
-            {"config": {"detection_mode": "vehicle"}},
-            "config.detection_mode: wanted 'plate', got 'vehicle'",
-            id="vehicles",
-        ),
-        pytest.param({"camera_id": "a" * 101}, "camera_id: wanted up to 100", id="long camera"),
-        pytest.param({"camera_id": []}, "camera_id", id="camera of a list"),
-        pytest.param({"timestamp": "now"}, "timestamp: wanted an ISO 8601 time", id="no time"),
-        pytest.param({"upload": None}, "upload: wanted a picture's base64 text, got none", id="no"),
-        pytest.param({"upload": 7}, "base64 text, got int", id="number"),
-        pytest.param(
+        ({"config": "{"}, "config: wanted JSON, got a damaged one"),
+        ({"config": "[]"}, "config: wanted a JSON object, got list"),
+        ({"config": "null"}, "config: wanted a JSON object, got NoneType"),
+        ({"config": []}, r"config: wanted an object, got \[\]"),
+        ({"config": {"threshold_d": 2}}, "config.threshold_d: wanted at most 1"),
+        ({"config": {"detection_mode": "vehicle"}}, "detection_mode: wanted 'plate', got 'vehicle"),
+        ({"camera_id": "a" * 101}, "camera_id: wanted up to 100"),
+        ({"camera_id": []}, "camera_id"),
+        ({"timestamp": "now"}, "timestamp: wanted an ISO 8601 time"),
+        ({"upload": None}, "upload: wanted a picture's base64 text, got none"),
+        ({"upload": 7}, "base64 text, got int"),
+        (
             {"upload": None, "upload_url": "http://192.0.2.1/a.jpg"},
             "upload: wanted the picture, got upload_url; this service fetches nothing",
-            id="address",
+        ),
+        *(
+            ({"upload": text}, "wanted a JPEG, PNG, WebP or BMP file")
+            for text in ("", "no base64", b64encode(b"GIF89a").decode())
         ),
     ],
 )
 def test_a_wrong_field_is_refused_before_the_model(values: dict, message: str) -> None:
     infer = FakeInfer()
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises((ParameterError, PictureError), match=message):
         answered_json(infer, **values)
     assert infer.calls == []
 
 
 @pytest.mark.parametrize(
-    ("body", "content_type", "message"),
+    ("body", "content_type", "kind", "message"),
     [
-        pytest.param(b"{", JSON, "body: wanted JSON, got a damaged one", id="damaged JSON"),
-        pytest.param(b"[]", JSON, "body: wanted a JSON object, got list", id="no object"),
-        pytest.param(b"[" * 5000, JSON, "body: wanted JSON, got a damaged one", id="deep JSON"),
-        pytest.param(b"upload=%ff", ENCODED_FORM, "got a damaged one", id="no UTF-8"),
-        pytest.param(b"upload=\xff", ENCODED_FORM, "got a damaged one", id="no ASCII"),
-        pytest.param(b"a=1&" * 70, ENCODED_FORM, "got a damaged one", id="many fields"),
-        pytest.param(b"%41" * 1500, ENCODED_FORM, "got 1500 escapes; send files as", id="escapes"),
+        (b"{", JSON, ParameterError, "body: wanted JSON, got a damaged one"),
+        (b"[]", JSON, ParameterError, "body: wanted a JSON object, got list"),
+        (b"[" * 5000, JSON, ParameterError, "body: wanted JSON, got a damaged one"),
+        (b"upload=%ff", ENCODED_FORM, ParameterError, "got a damaged one"),
+        (b"upload=\xff", ENCODED_FORM, ParameterError, "got a damaged one"),
+        (b"a=1&" * 70, ENCODED_FORM, ParameterError, "got a damaged one"),
+        (b"%41" * 1500, ENCODED_FORM, ParameterError, "got 1500 escapes; send files as"),
+        (form(), CONTENT_TYPE, FormError, "wanted a field named upload, got none"),
+        (form(field("picture", "x")), CONTENT_TYPE, FormError, "wanted a field named upload"),
+        (form(UPLOAD, UPLOAD), CONTENT_TYPE, FormError, "wanted 1 to 1 pictures, got more"),
+        (form(UPLOAD, *[field("a", "")] * 65), CONTENT_TYPE, FormError, "got more"),
+        *(
+            (FILE, kind, UnsupportedMedia, "wanted multipart/form-data or application/json")
+            for kind in ("", "image/jpeg", "text/plain")
+        ),
     ],
 )
-def test_a_damaged_body_is_refused(body: bytes, content_type: str, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_a_damaged_body_is_refused(
+    body: bytes, content_type: str, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
         take_apart(body, content_type)
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        pytest.param(form(), "wanted a field named upload, got none", id="empty"),
-        pytest.param(form(field("picture", "x")), "wanted a field named upload", id="our name"),
-        pytest.param(form(UPLOAD, UPLOAD), "wanted 1 to 1 pictures, got more", id="two"),
-        pytest.param(form(UPLOAD, *[field("a", "")] * 65), "got more", id="many fields"),
-    ],
-)
-def test_a_form_has_one_upload(body: bytes, message: str) -> None:
-    with pytest.raises(FormError, match=message):
-        take_apart(body, CONTENT_TYPE)
-
-
-@pytest.mark.parametrize("content_type", ["", "image/jpeg", "text/plain"])
-def test_a_body_of_another_type_is_refused(content_type: str) -> None:
-    with pytest.raises(UnsupportedMedia, match="wanted multipart/form-data or application/json"):
-        take_apart(FILE, content_type)
-
-
-@pytest.mark.parametrize("upload", ["", "no base64", b64encode(b"GIF89a").decode()])
-def test_an_upload_that_is_no_picture_is_refused(upload: str) -> None:
-    with pytest.raises(PictureError, match="wanted a JPEG, PNG, WebP or BMP file"):
-        answered_json(upload=upload)
-
-
-def test_files_of_a_form_are_not_parsed_elsewhere() -> None:
-    assert json_size(b"12345", CONTENT_TYPE) == 0
-    assert json_size(b"12345", JSON) == 5

@@ -1,7 +1,6 @@
 """The audit log: one line for each call, which callers cannot forge. No call fails without it."""
 
 import json
-import logging
 import os
 import resource
 import shutil
@@ -10,7 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,17 +27,12 @@ def lines_of(file: Path) -> list[str]:
     return [json.loads(line)["client"] for line in file.read_text().splitlines()]
 
 
-def test_without_a_call_there_is_an_empty_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+def test_a_line_names_client_request_outcome_and_time_for_the_file_s_owner(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     before = os.umask(0)
-    Audit(file).close()
+    audit = Audit(file, now=lambda: NOON)
     os.umask(before)
     assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"", 0o600)
-
-
-def test_a_line_names_client_request_outcome_and_time(tmp_path: Path) -> None:
-    file = tmp_path / "audit.jsonl"
-    audit = Audit(file, now=lambda: NOON)
     assert audit.write(ENTRY) is True
     audit.close()
     assert json.loads(file.read_text()) == {
@@ -75,13 +69,11 @@ def test_a_callers_texts_are_cut_off() -> None:
 def test_several_writers_share_a_file(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     file.write_bytes(line_of(Entry("before", "infer"), NOON))
-    one, other = Audit(file), Audit(file)
-    one.write(Entry("one", "infer"))
-    other.write(Entry("other", "infer"))
-    one.write(Entry("one", "infer"))
+    with closing(Audit(file)) as one, closing(Audit(file)) as other:
+        one.write(Entry("one", "infer"))
+        other.write(Entry("other", "infer"))
+        one.write(Entry("one", "infer"))
     assert lines_of(file) == ["before", "one", "other", "one"]
-    one.close()
-    other.close()
 
 
 @pytest.mark.parametrize("is_made_anew", [True, False])
@@ -104,14 +96,6 @@ def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
         Audit(tmp_path / "none" / "audit.jsonl")
 
 
-def test_a_full_disk_loses_lines_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
-    audit = Audit(Path("/dev/full"))
-    with caplog.at_level(logging.ERROR):
-        assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
-    assert caplog.messages == ["the audit loses lines: No space left on device"]
-    audit.close()
-
-
 def test_lines_without_a_folder_are_lost_until_it_is_back(tmp_path: Path) -> None:
     file, clock = tmp_path / "kept" / "audit.jsonl", Clock(0.0)
     file.parent.mkdir()
@@ -125,21 +109,21 @@ def test_lines_without_a_folder_are_lost_until_it_is_back(tmp_path: Path) -> Non
     audit.close()
 
 
-def test_lines_come_again_when_there_is_room(
+def test_a_full_disk_loses_lines_and_says_so_once_until_there_is_room(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file, clock = tmp_path / "audit.jsonl", Clock(0.0)
     file.symlink_to("/dev/full")
     audit = Audit(file, clock)
-    assert audit.write(ENTRY) is False
+    assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
+    assert caplog.messages == ["the audit loses lines: No space left on device"]
     file.unlink()
     clock.now = 1.0
     assert audit.write(ENTRY) is True
     file.unlink()
     file.symlink_to("/dev/full")
     clock.now = 2.0
-    with caplog.at_level(logging.ERROR):
-        assert audit.write(ENTRY) is False
+    assert audit.write(ENTRY) is False
     assert len(caplog.messages) == 2
     audit.close()
 
@@ -168,53 +152,38 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     audit.close()
 
 
-def audit_in_another_process(code: str) -> "subprocess.CompletedProcess[bytes]":
-    """Run code with an audit that writes to standard output, a pipe."""
+PIPE = "gone, full = os.pipe()\nos.dup2(full, 1)\n"
+LINE = "audit.write(Entry('a', 'infer'))"
+
+
+@pytest.mark.parametrize(
+    ("code", "lines", "message"),
+    [
+        pytest.param(f"{LINE}\naudit.close()", 1, "", id="a reader"),
+        pytest.param(f"{PIPE}os.close(gone)\nassert not {LINE}", 0, "Broken pipe", id="it hung up"),
+        pytest.param(
+            f"os.close(1)\nsys.stdout = None\naudit = Audit(None)\nassert not {LINE}",
+            0,
+            "Bad file descriptor",
+            id="closed",
+        ),
+        pytest.param(f"{PIPE}while {LINE}: pass", 0, "its reader is too slow", id="slow"),
+    ],
+)
+def test_without_a_file_lines_go_to_standard_output_whose_reader_fails_no_call(
+    code: str, lines: int, message: str
+) -> None:
     start = (
-        "import os\n"
+        "import os, sys\n"
         "from orchestrator.serving.gateway.ops.audit import Audit, Entry\n"
         "audit = Audit(None)\n"
     )
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", start + code],
         cwd=PROJECT,
         capture_output=True,
-        check=False,
+        check=True,
+        text=True,
     )
-
-
-def test_without_a_file_lines_go_to_standard_output() -> None:
-    done = audit_in_another_process("audit.write(Entry('a', 'infer'))\naudit.close()")
-    assert json.loads(done.stdout)["client"] == "a"
-    assert done.stderr == b""
-
-
-PIPE = """
-gone, full = os.pipe()
-os.dup2(full, 1)
-"""
-
-
-def test_a_reader_that_hung_up_fails_no_call() -> None:
-    code = PIPE + "os.close(gone)\nraise SystemExit(audit.write(Entry('a', 'infer')))"
-    done = audit_in_another_process(code)
-    assert (done.returncode, done.stderr) == (0, b"the audit loses lines: Broken pipe\n")
-
-
-def test_a_closed_standard_output_fails_no_call() -> None:
-    code = (
-        "import os, sys; os.close(1); sys.stdout = None\n"
-        "from orchestrator.serving.gateway.ops.audit import Audit, Entry\n"
-        "raise SystemExit(Audit(None).write(Entry('a', 'infer')))"
-    )
-    done = audit_in_another_process(code)
-    assert (done.returncode, done.stderr) == (0, b"the audit loses lines: Bad file descriptor\n")
-
-
-def test_a_reader_that_reads_nothing_holds_no_call_up() -> None:
-    code = PIPE + "while audit.write(Entry('a', 'infer')):\n    pass\n"
-    done = audit_in_another_process(code)
-    assert (done.returncode, done.stderr) == (
-        0,
-        b"the audit loses lines: its reader is too slow\n",
-    )
+    assert [json.loads(line)["client"] for line in done.stdout.splitlines()] == ["a"] * lines
+    assert done.stderr == (message and f"the audit loses lines: {message}\n")

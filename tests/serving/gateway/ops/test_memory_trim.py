@@ -40,6 +40,7 @@ class Process:
 
     def __init__(self) -> None:
         self.used, self.freed, self.trims = 100 * MIB, 0, 0
+        self.trimming = MemoryTrim(self.measure, self.trim)
 
     def measure(self) -> int:
         return self.used + self.freed
@@ -54,77 +55,56 @@ def process() -> Process:
     return Process()
 
 
-@pytest.fixture
-def trimming(process: Process) -> MemoryTrim:
-    return MemoryTrim(process.measure, process.trim)
-
-
-def test_memory_that_a_flood_has_freed_is_given_back(
-    process: Process, trimming: MemoryTrim
-) -> None:
+async def test_memory_that_a_flood_has_freed_is_given_back(process: Process) -> None:
     process.freed = 500 * MIB
-    trimming.look(0.0)
+    watch = asyncio.create_task(process.trimming.watch(lambda: 0))
+    await asyncio.sleep(0)
     assert (process.trims, process.freed) == (1, 0)
+    watch.cancel()
 
 
-def test_memory_for_the_next_pictures_is_kept(process: Process, trimming: MemoryTrim) -> None:
+def test_memory_above_the_least_is_kept_for_the_next_pictures(process: Process) -> None:
     process.freed = 31 * MIB
-    trimming.look(0.0)
+    process.trimming.look(0.0)
     assert process.trims == 0
+    process.freed, process.used = 0, 50 * MIB
+    process.trimming.look(1.0)
+    process.used += 32 * MIB
+    process.trimming.look(2.0)
+    assert process.trims == 1
 
 
-def test_memory_that_is_in_use_is_looked_for_more_and_more_rarely(
-    process: Process, trimming: MemoryTrim
-) -> None:
+def test_memory_that_is_in_use_is_looked_for_more_and_more_rarely(process: Process) -> None:
     process.used += 200 * MIB
     for tenth in range(600):
-        trimming.look(tenth / 10)
+        process.trimming.look(tenth / 10)
     assert process.trims == 10  # after 0, 0.4, 1.2, 2.8, 6 and 12.4 s, then each 10 s
 
 
-def test_a_flood_never_has_much_memory(process: Process, trimming: MemoryTrim) -> None:
+def test_a_flood_never_has_much_memory(process: Process) -> None:
     highest = 0
     for tenth in range(100):
         process.freed += 15 * MIB
         highest = max(highest, process.freed)
-        trimming.look(tenth / 10)
+        process.trimming.look(tenth / 10)
     assert highest < 150 * MIB
     process.freed = 0
-    trimming.look(10.0)
+    process.trimming.look(10.0)
     assert process.measure() == 100 * MIB
 
 
-def test_bodies_of_calls_are_no_flood(process: Process, trimming: MemoryTrim) -> None:
-    trimming.look(0.0)
+def test_bodies_of_calls_are_no_flood(process: Process) -> None:
+    process.trimming.look(0.0)
     process.freed, process.trims = 140 * MIB, 0
     for tenth in range(101):
-        trimming.look(tenth / 10, held_bytes=50 * MIB)
+        process.trimming.look(tenth / 10, held_bytes=50 * MIB)
         process.freed = 140 * MIB
     assert process.trims == 2
 
 
-async def test_memory_is_watched(process: Process, trimming: MemoryTrim) -> None:
-    process.freed = 500 * MIB
-    watch = asyncio.create_task(trimming.watch(lambda: 0))
-    await asyncio.sleep(0)
-    assert process.freed == 0
-    watch.cancel()
-
-
-def test_the_least_memory_is_what_counts(process: Process, trimming: MemoryTrim) -> None:
-    process.used -= 50 * MIB
-    trimming.look(0.0)
-    process.used += 32 * MIB
-    trimming.look(1.0)
-    assert process.trims == 1
-
-
-def test_this_process_can_be_measured_and_trimmed() -> None:
-    assert resident_bytes() > MIB
-    trim()
-
-
 def test_memory_that_several_threads_have_freed_comes_back() -> None:
+    trim()  # in this process too
+    assert resident_bytes() > MIB
     environment = {**os.environ, **UNLESS_SET, **keep_freed(64 * 1024 * MIB)}
     flood = [sys.executable, "-c", FLOOD]
     answer = subprocess.run(flood, env=environment, capture_output=True, text=True, check=True)

@@ -1,21 +1,16 @@
-"""Admission of calls: by free slots and by priority; no slot is ever lost."""
+"""Admission of calls by rate, place and memory; repeated rejections are delayed."""
 
-from contextlib import ExitStack
+import asyncio
+from contextlib import AbstractContextManager, ExitStack
 
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
+from orchestrator.serving.gateway.errors import GatewayError, QuotaExceeded, ServiceFull
 from orchestrator.serving.gateway.options import MIB, Limits
 from orchestrator.serving.gateway.policy.admission import Admission, Counts, RateLimit
-from tests.serving.gateway.stories import (
-    NOTHING,
-    admission,
-    client,
-    enter,
-    enter_often,
-    take_each_second,
-)
+from orchestrator.serving.gateway.policy.slots import Slot
+from tests.serving.gateway.stories import NOTHING, admission, client, enter, enter_often, settle
 from tests.virtual_time import Clock
 
 
@@ -25,17 +20,17 @@ def test_calls_at_once_have_to_be_known() -> None:
 
 
 def test_a_call_counts_until_its_end_or_failure() -> None:
-    admitting = admission()
+    admitting = admission(memory_mb=1)
     assert admitting.counts() == NOTHING
-    with enter(admitting, client(), 7):
-        assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, delayed=0, bytes=7)
+    with enter(admitting, client(), MIB):  # one body may be as large as the memory
+        assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, delayed=0, bytes=MIB)
     with pytest.raises(KeyError), enter(admitting, client(), 7):
         raise KeyError
     assert admitting.counts() == NOTHING
 
 
 @pytest.mark.parametrize(("rate", "at_once"), [(2.0, 2), (0.5, 1)])
-def test_one_second_of_calls_may_come_at_once_and_the_next_when_the_refusal_said(
+def test_one_second_of_a_client_s_calls_may_come_at_once_and_the_next_when_the_refusal_said(
     rate: float, at_once: int
 ) -> None:
     admitting = admission(clock := Clock())
@@ -44,18 +39,11 @@ def test_one_second_of_calls_may_come_at_once_and_the_next_when_the_refusal_said
     with pytest.raises(QuotaExceeded, match=message) as refused:
         enter_often(admitting, client(rate=rate), 1)
     assert refused.value.retry_after_s == pytest.approx(1 / rate)
+    enter_often(admitting, client("another", rate=rate), 1)
     clock.now += 1 / rate
     enter_often(admitting, client(rate=rate), 1)
     with pytest.raises(QuotaExceeded, match="calls a second"):
         enter_often(admitting, client(rate=rate), 1)
-
-
-def test_a_rate_is_the_clients_own() -> None:
-    admitting = admission()
-    enter_often(admitting, client("a", rate=1.0), 1)
-    enter_often(admitting, client("b", rate=1.0), 1)
-    with pytest.raises(QuotaExceeded, match="calls a second"):
-        enter_often(admitting, client("a", rate=1.0), 1)
 
 
 def test_a_call_that_finds_no_room_costs_nothing_of_the_rate() -> None:
@@ -67,65 +55,98 @@ def test_a_call_that_finds_no_room_costs_nothing_of_the_rate() -> None:
     assert admitting.counts() == NOTHING
 
 
-def test_a_client_has_so_many_calls_at_once() -> None:
-    admitting = admission()
-    with enter(admitting, client("a", calls=1), 0):
-        enter_often(admitting, client("b", calls=1), 1)
-        with pytest.raises(
-            QuotaExceeded, match="at once: wanted at most 1, got one more"
-        ) as refused:
-            enter_often(admitting, client("a", calls=1), 1)
-    assert refused.value.retry_after_s == 1.0
-    enter_often(admitting, client("a", calls=1), 1)
+@pytest.mark.parametrize(
+    ("calls", "inside", "late", "others", "error"),
+    [
+        (
+            1,
+            [("a", 0)],
+            ("a", 0),
+            [("b", 0)],
+            QuotaExceeded("at once: wanted at most 1, got one"),
+        ),
+        (9, [*zip("abc", [0] * 3, strict=True)], ("d", 0), [], ServiceFull("all places are taken")),
+        (9, [("a", MIB - 1)], ("b", 2), [("b", 1)], ServiceFull("memory for bodies")),
+        (9, [("a", MIB // 2)], ("a", 1), [("b", MIB // 2)], QuotaExceeded("got half")),
+    ],
+    ids=["calls of a client", "places", "memory", "memory of a client"],
+)
+def test_a_call_beyond_a_limit_is_refused_until_another_ends(
+    calls: int,
+    inside: list[tuple[str, int]],
+    late: tuple[str, int],
+    others: list[tuple[str, int]],
+    error: GatewayError,
+) -> None:
+    admitting = admission(calls=1, waiting=2, memory_mb=1)
+
+    def enter_with(name: str, size: int) -> AbstractContextManager[Slot]:
+        return enter(admitting, client(name, calls), size)
+
+    with ExitStack() as stack:
+        _ = [stack.enter_context(enter_with(*call)) for call in inside]
+        with pytest.raises(type(error), match=str(error)) as refused, enter_with(*late):
+            pytest.fail("it has a place")
+        assert refused.value.retry_after_s == 1.0
+        _ = [stack.enter_context(enter_with(*call)) for call in others]
+        sizes = [size for _, size in (*inside, *others)]
+        assert (admitting.counts().inside, admitting.counts().bytes) == (len(sizes), sum(sizes))
+    with enter_with(*late):
+        assert admitting.counts().inside == 1
 
 
-def test_no_more_come_in_than_work_and_wait() -> None:
-    admitting = admission(calls=1, waiting=2)
-    with ExitStack() as inside:
-        [inside.enter_context(enter(admitting, client(name), 0)) for name in "abc"]
-        with pytest.raises(ServiceFull, match="all places are taken") as refused:
-            enter_often(admitting, client("d"), 1)
-    assert refused.value.retry_after_s == 1.0
-    enter_often(admitting, client("d"), 1)
-
-
-def test_the_bodies_together_are_bounded() -> None:
-    admitting = admission(memory_mb=1)
-    with enter(admitting, client("a"), MIB - 1):
-        with enter(admitting, client("b"), 1):
-            assert admitting.counts().bytes == MIB
-        with (
-            pytest.raises(ServiceFull, match="memory for bodies"),
-            enter(admitting, client("b"), 2),
-        ):
-            pass
-
-
-def test_one_clients_bodies_fill_half_of_the_memory() -> None:
-    admitting = admission(memory_mb=1)
-    with enter(admitting, client("a"), MIB // 2):
-        with pytest.raises(QuotaExceeded, match="got half"), enter(admitting, client("a"), 1):
-            pass
-        with enter(admitting, client("b"), MIB // 2):
-            assert admitting.counts().bytes == MIB
-
-
-def test_one_body_may_be_as_large_as_the_memory() -> None:
-    admitting = admission(memory_mb=1)
-    with enter(admitting, client(), MIB):
-        assert admitting.counts().bytes == MIB
-
-
-def test_full_buckets_are_forgotten() -> None:
-    rates = RateLimit()
-    take_each_second(rates, 100_000)
-    assert len(rates) <= 1000
-
-
-def test_a_bucket_that_is_not_full_is_kept() -> None:
+def test_only_full_buckets_are_forgotten() -> None:
     rates = RateLimit()
     rates.take(client("slow", rate=0.00001), 0.0)
-    take_each_second(rates, 5000)
+    for number in range(5000):
+        rates.take(client(str(number), rate=1.0), float(number))
+    assert len(rates) <= 1000
     with pytest.raises(QuotaExceeded) as refused:
         rates.check(client("slow", rate=0.00001), 5000.0)
     assert refused.value.retry_after_s == pytest.approx(95_000.0)
+
+
+class Sleeper:
+    """A sleep that ends when the test wakes it; it records its duration."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self.wake = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await self.wake.wait()
+
+
+async def reject(admitting: Admission, names: list[str]) -> list[asyncio.Task[None]]:
+    tasks = [asyncio.create_task(admitting.delay_rejection(name)) for name in names]
+    await settle()
+    return tasks
+
+
+async def test_the_first_rejections_of_a_second_are_sent_at_once() -> None:
+    clock, sleeper = Clock(), Sleeper()
+    admitting = Admission(Limits(calls=1), clock, sleeper)
+    tasks = await reject(admitting, ["a"] * 23)
+    assert [task.done() for task in tasks] == [True] * 20 + [False] * 3
+    tasks[-1].cancel()  # its client hangs up
+    await settle()
+    assert (sleeper.asked, admitting.counts().delayed) == ([1.0] * 3, 2)
+    clock.now += 1
+    assert [task.done() for task in await reject(admitting, ["a"] * 20)] == [True] * 20
+    sleeper.wake.set()
+    await asyncio.gather(*tasks[:-1])
+    assert admitting.counts() == NOTHING
+
+
+@pytest.mark.parametrize(("clients", "most"), [(50, 2000), (1, 125)], ids=["all", "of a client"])
+async def test_so_many_rejections_are_delayed(clients: int, most: int) -> None:
+    """Otherwise a client that retries at once would use up the CPU."""
+    admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
+    tasks = await reject(admitting, [f"c{i % clients}" for i in range(20 + most + 3)])
+    assert [task.done() for task in tasks] == [True] * 20 + [False] * most + [True] * 3
+    other = await reject(admitting, ["other"])
+    assert other[0].done() is (most == 2000)
+    sleeper.wake.set()
+    await asyncio.gather(*tasks, *other)
+    assert admitting.counts() == NOTHING

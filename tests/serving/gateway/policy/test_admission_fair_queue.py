@@ -6,18 +6,10 @@ import pytest
 
 from orchestrator.serving.gateway.errors import Evicted, ServiceFull
 from orchestrator.serving.gateway.options import MIB
-from orchestrator.serving.gateway.policy.admission import Admission, Counts
+from orchestrator.serving.gateway.policy.admission import Counts
 from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL
-from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import Cost
-from tests.serving.gateway.stories import (
-    NOTHING,
-    Story,
-    admission,
-    client,
-    enter,
-    settle,
-)
+from tests.serving.gateway.stories import NOTHING, Story, client, enter, settle, upload
 
 
 async def test_turns_come_by_priority_and_arrival() -> None:
@@ -33,24 +25,6 @@ async def test_turns_come_by_priority_and_arrival() -> None:
     await story.finish(*tasks)
     assert story.began == ["first", "gate", "a", "b", "archive"]
     assert story.admission.counts() == NOTHING
-
-
-async def test_as_many_are_in_work_as_may_be() -> None:
-    story = Story(calls=2)
-    tasks = [await story.start(name) for name in "abc"]
-    assert story.began == ["a", "b"]
-    await story.finish(*tasks)
-    assert story.ended == ["a", "b", "c"]
-
-
-async def test_nobody_waits_for_ever() -> None:
-    story = Story(wait_s=0.001)
-    first, late = await story.start("first"), await story.start("late")
-    with pytest.raises(ServiceFull, match=r"turn did not come within 0\.001 s") as refused:
-        await late
-    assert refused.value.retry_after_s == 1.0
-    assert story.admission.counts() == Counts(1, waiting=0, in_work=1, delayed=0, bytes=0)
-    assert await story.finish(first) == [None]
 
 
 async def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
@@ -81,10 +55,13 @@ async def test_each_gate_takes_another_place() -> None:
     [pytest.param(GATE, GATE, id="equal"), pytest.param(ARCHIVE, USUAL, id="worse")],
 )
 async def test_only_a_better_priority_takes_a_place(priority: int, others: int) -> None:
-    story = Story()
+    story = Story(waiting=3)
     tasks = [await story.start(name, others) for name in "abc"]
+    tasks.append(await upload(story, "d", others, 0))
     with pytest.raises(ServiceFull, match="all places are taken"):
         await (await story.start("late", priority))
+    assert [task.done() for task in tasks] == [False] * 4
+    tasks.pop().cancel()
     assert await story.finish(*tasks) == [None, None, None]
 
 
@@ -123,19 +100,6 @@ async def test_nobody_loses_a_place_in_vain() -> None:
     assert await story.finish(work, waiting) == [None, None]
 
 
-async def test_a_lost_place_has_no_further_turn() -> None:
-    async def turns(admitting: Admission, slot: Slot) -> None:
-        async with admitting.queue(slot):
-            pytest.fail("a call without a place has a turn")
-
-    admitting = admission()
-    with enter(admitting, client(), 0) as slot:
-        pass
-    with pytest.raises(ServiceFull, match="took the place"):
-        await turns(admitting, slot)
-    assert admitting.counts() == NOTHING
-
-
 @pytest.mark.parametrize("steps", range(12))
 @pytest.mark.parametrize("name", ["work", "next", "last"])
 async def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str) -> None:
@@ -143,9 +107,9 @@ async def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str
     order, before = ["work", "next", "last"], min(steps, 4)
     story = Story()
     tasks = {one: asyncio.create_task(story.call(client(one), 0)) for one in order}
-    await step(before)
+    await settle(before)
     story.done.set()
-    await step(steps - before)
+    await settle(steps - before)
     tasks[name].cancel()
     await asyncio.gather(*tasks.values(), return_exceptions=True)
     assert set(story.ended) >= {*order} - {name}
@@ -154,42 +118,11 @@ async def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str
     assert story.ended[-1] == "after"
 
 
-async def step(times: int) -> None:
-    for _ in range(times):
-        await asyncio.sleep(0)
-
-
-async def test_a_slot_that_comes_with_the_cancellation_goes_to_the_next() -> None:
-    story = Story()
-    with enter(story.admission, client("work"), 0) as slot:
-        async with story.admission.queue(slot):
-            both = await story.start("both"), await story.start("next")
-        both[0].cancel()  # it was given the slot and does not know yet
-    await settle()
-    assert story.began == ["next"]
-    assert [type(one) for one in await story.finish(*both)] == [
-        asyncio.CancelledError, type(None)
-    ]  # fmt: skip
-    assert story.admission.counts() == NOTHING
-
-
-async def test_a_slot_passes_over_a_call_that_is_being_cancelled() -> None:
-    story = Story()
-    with enter(story.admission, client("work"), 0) as slot:
-        async with story.admission.queue(slot):
-            both = await story.start("both"), await story.start("next")
-            both[0].cancel()  # before the slot is free
-    await settle()
-    assert story.began == ["next"]
-    await story.finish(*both)
-    assert story.admission.counts() == NOTHING
-
-
 async def test_a_call_that_lost_its_place_may_be_cancelled_too() -> None:
     story = Story(waiting=1)
     work, waiting = await story.start("work"), await story.start("waiting", ARCHIVE)
     gate = asyncio.create_task(story.call(client("gate", priority=GATE), 0))
-    await step(1)
+    await settle(1)
     waiting.cancel()
     ends = await story.finish(work, waiting, gate)
     assert [type(one) for one in ends] == [type(None), asyncio.CancelledError, type(None)]
@@ -199,22 +132,49 @@ async def test_a_call_that_lost_its_place_may_be_cancelled_too() -> None:
 SLOW = Cost(seconds=0.7)
 
 
-async def test_slow_pictures_leave_a_worker_to_others() -> None:
+async def test_slow_pictures_leave_a_worker_to_others_and_a_client_has_one_in_work() -> None:
     story = Story(calls=12, waiting=100)  # three pictures in work
-    slow = [await story.start(name, cost=SLOW) for name in "abcd"]
-    usual = await story.start("usual")
-    assert story.began == ["a", "b", "usual"]
-    await story.finish(*slow, usual)
-    assert story.began == ["a", "b", "usual", "c", "d"]
+    slow = [await story.start(name, cost=SLOW) for name in "aabcd"]
+    usual = await story.start("usual"), await story.start("a")
+    assert story.began == ["a", "b", "usual", "a"]
+    await story.finish(*slow, *usual)
+    assert story.began == ["a", "b", "usual", "a", "c", "d", "a"]
     assert story.admission.counts() == NOTHING
 
 
-async def test_a_client_has_one_slow_picture_in_work() -> None:
-    story = Story(calls=12, waiting=100)
-    slow = [await story.start("a", cost=SLOW) for _ in range(3)]
-    another, small = await story.start("b", cost=SLOW), await story.start("a")
-    assert story.began == ["a", "b", "a"]
-    await story.finish(*slow, another, small)
+async def test_a_new_client_has_no_more_in_work_than_there_are_workers() -> None:
+    story = Story(calls=12, waiting=100)  # three pictures in work
+    tasks = [await story.start("new") for _ in range(5)]
+    tasks.append(await story.start("other"))
+    assert story.began == [*["new"] * 3, "other"]
+    await story.finish(*tasks)
+    assert len(story.ended) == 6
+
+
+async def test_many_plates_make_a_client_s_next_pictures_slow_for_a_while() -> None:
+    story = Story(calls=12, waiting=100)  # three pictures in work
+
+    async def answer(plates: int) -> None:
+        with enter(story.admission, client("a"), 0) as slot:
+            async with story.admission.queue(slot) as turn:
+                turn.plates = plates
+
+    waiting = [await story.start("b") for _ in range(12)]
+    waiting += [await story.start("a") for _ in range(3)]  # before anything is known of them
+    many = asyncio.create_task(answer(100))
+    await story.finish(*waiting, many)
+    story.began.clear()
+    story.done.clear()
+    later = [await story.start("a") for _ in range(3)] + [await story.start("b")]
+    assert story.began == ["a", "b"]
+    await story.finish(*later)
+    for _ in range(9):  # 100 plates are forgotten
+        await answer(0)
+    story.began.clear()
+    story.done.clear()
+    last = [await story.start("a") for _ in range(3)]
+    assert story.began == ["a"] * 3
+    await story.finish(*last)
     assert story.admission.counts() == NOTHING
 
 

@@ -7,44 +7,41 @@ import pytest
 
 from orchestrator.serving.gateway.errors import Evicted, QuotaExceeded, ServiceFull
 from orchestrator.serving.gateway.options import MIB, Limits
-from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL
+from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL, client_at
 from orchestrator.serving.gateway.policy.fair_queue import FairOrder
 from orchestrator.serving.gateway.policy.slots import Slot, Slots
 from orchestrator.serving.protocol.inference import Cost
-from tests.serving.gateway.stories import NOTHING, Story, admission, client, enter, settle
+from tests.serving.gateway.stories import (
+    NOTHING,
+    Story,
+    admission,
+    client,
+    enter,
+    enter_often,
+    upload,
+)
 from tests.virtual_time import Clock
 
 HALF = Cost(MIB // 2)
 
 
-async def upload(story: Story, name: str, priority: int, size: int) -> asyncio.Task[None]:
-    task = asyncio.create_task(story.upload(client(name, priority=priority), size))
-    await settle()
-    return task
-
-
-async def test_a_client_s_many_calls_delay_another_s_single_one_by_one() -> None:
-    story = Story(waiting=100)
-    tasks = [await story.start("many") for _ in range(61)]
-    tasks.append(await story.start("single"))
-    await story.finish(*tasks)
-    assert story.began[:4] == ["many", "single", "many", "many"]
-    assert len(story.ended) == 62
-
-
 async def test_clients_of_one_priority_take_turns() -> None:
     story = Story(waiting=100)
-    names = ["a", "a", "a", "a", "b", "b", "c", "b"]
+    names = [*"aaaabbcb", *"m" * 61]
     await story.finish(*[await story.start(name) for name in names])
-    assert story.began == ["a", "b", "c", "a", "b", "a", "b", "a"]
+    assert story.began[:12] == [*"abcmabmabmam"]
+    assert len(story.ended) == len(names)
 
 
-def test_a_client_that_was_away_has_no_turns_left_from_then() -> None:
+def test_a_client_that_was_away_has_no_turns_left_from_then_and_is_forgotten() -> None:
     order = FairOrder()
     assert [order.start(client("busy"), 1.0) for _ in range(3)] == [0.0, 1.0, 2.0]
     order.now = 2.0
     assert order.start(client("late"), 1.0) == 2.0
     assert order.start(client("late"), 1.0) == 3.0
+    for number in range(10_000):
+        order.now = order.start(client(str(number)), 1.0) + number
+    assert len(order) <= 1000
 
 
 async def test_a_picture_that_costs_more_takes_more_of_its_client_s_turns() -> None:
@@ -54,13 +51,6 @@ async def test_a_picture_that_costs_more_takes_more_of_its_client_s_turns() -> N
     await story.finish(*[await story.start(name, cost=cost) for name, cost in calls])
     order = [name[0] for name in story.began]
     assert order == ["f", "d", "c", "c", "c", "d", "c", "c", "d"]
-
-
-def test_clients_without_calls_are_forgotten() -> None:
-    order = FairOrder()
-    for number in range(10_000):
-        order.now = order.start(client(str(number)), 1.0) + number
-    assert len(order) <= 1000
 
 
 async def test_a_picture_counts_as_the_calls_that_it_costs() -> None:
@@ -84,21 +74,23 @@ async def test_each_picture_of_a_form_counts_as_a_call() -> None:
         for _ in range(4):
             async with admitting.queue(slot):
                 pass
-    with (
-        pytest.raises(QuotaExceeded, match="calls a second"),
-        enter(admitting, client(rate=4.0), 0),
-    ):
-        pass
+    with pytest.raises(QuotaExceeded, match="calls a second"):
+        enter_often(admitting, client(rate=4.0), 1)
 
 
-async def test_pictures_in_work_fit_the_memory() -> None:
+@pytest.mark.parametrize(
+    ("priority", "at_once"), [(GATE, 2), (USUAL, 1)], ids=["all of it", "a part is for gates"]
+)
+async def test_pictures_in_work_fit_the_memory(priority: int, at_once: int) -> None:
     story = Story(calls=3, picture_mb=1, waiting=5)
-    tasks = [await story.start(name, GATE, cost=HALF) for name in "abc"]
-    assert story.began == ["a", "b"]
+    tasks = [await story.start(name, priority, cost=HALF) for name in "abc"]
+    assert story.began == [*"abc"[:at_once]]
     counts = story.admission.counts()
-    assert (counts.in_work, counts.waiting, counts.unpacked) == (2, 1, MIB)
+    assert (counts.in_work, counts.unpacked) == (at_once, at_once * MIB // 2)
+    tasks.append(await story.start("gate", GATE, cost=HALF))
+    assert story.admission.counts().in_work == 2
     await story.finish(*tasks)
-    assert story.ended == ["a", "b", "c"]
+    assert sorted(story.ended) == ["a", "b", "c", "gate"]
     assert story.admission.counts() == NOTHING
 
 
@@ -112,59 +104,50 @@ async def test_a_small_picture_does_not_pass_a_large_one_that_waits_for_memory()
     assert story.began == ["a", "b", "small"]
 
 
-async def test_a_part_of_the_memory_for_pictures_is_kept_for_gates() -> None:
-    story = Story(calls=4, picture_mb=1, waiting=5)
-    tasks = [await story.start(name, cost=HALF) for name in "ab"]
-    assert story.began == ["a"]
-    tasks.append(await story.start("gate", GATE, cost=HALF))
-    assert story.began == ["a", "gate"]
-    await story.finish(*tasks)
-    assert story.admission.counts() == NOTHING
-
-
-async def test_a_picture_that_waits_for_memory_in_vain_is_told_and_lets_the_next_in() -> None:
+async def test_a_picture_that_waits_in_vain_is_told_and_lets_the_next_in() -> None:
     story = Story(calls=3, picture_mb=1, waiting=5, wait_s=0.05)
     work = await story.start("work", GATE, cost=HALF)
     large = await story.start("large", GATE, cost=Cost(MIB))
     small = await story.start("small", GATE, cost=HALF)
-    with pytest.raises(ServiceFull, match="turn did not come within"):
+    with pytest.raises(ServiceFull, match=r"turn did not come within 0\.05 s") as refused:
         await large
+    assert refused.value.retry_after_s == 1.0
     await story.finish(work, small)
     assert story.ended == ["work", "small"]
 
 
-async def test_two_who_announce_bodies_do_not_shut_a_gate_out() -> None:
-    story = Story(memory_mb=8, waiting=20)
-    uploads = [await upload(story, name, USUAL, MIB) for name in "aaaabbbb"]
-    with pytest.raises(ServiceFull, match="memory for bodies"):
-        await uploads[-1]
-    await story.finish(await story.start("gate", GATE, MIB))
+@pytest.mark.parametrize(
+    ("limits", "size", "uploads", "message"),
+    [
+        pytest.param({"memory_mb": 8, "waiting": 20}, MIB, 8, "memory for bodies", id="memory"),
+        pytest.param({"waiting": 15}, 0, 15, "all places are taken", id="places"),
+    ],
+)
+async def test_two_who_announce_bodies_do_not_shut_a_gate_out(
+    limits: dict[str, int], size: int, uploads: int, message: str
+) -> None:
+    story = Story(**limits)
+    tasks = [await upload(story, "ab"[n % 2], USUAL, size) for n in range(uploads)]
+    with pytest.raises(ServiceFull, match=message):
+        await tasks[-1]
+    await story.finish(await story.start("gate", GATE, size))
     assert story.ended == ["gate"]
-    assert [task.done() for task in uploads] == [False] * 7 + [True]
-    [task.cancel() for task in uploads]
+    assert [task.done() for task in tasks] == [False] * (uploads - 1) + [True]
+    tasks[0].cancel()  # its client hangs up
+    ends = await story.finish(tasks[0])
+    assert [type(end) for end in ends] == [asyncio.CancelledError]
+    assert story.admission.counts().inside == uploads - 2
+    _ = [task.cancel() for task in tasks]
 
 
-async def test_two_who_hold_all_places_do_not_shut_a_gate_out() -> None:
-    story = Story(calls=1, waiting=15)
-    uploads = [await upload(story, name, USUAL, 0) for name in ["a", "b"] * 8]
-    assert sum(task.done() for task in uploads) == 2
-    gates = [await story.start("gate", GATE) for _ in range(2)]
-    await story.finish(*gates)
-    assert story.ended == ["gate", "gate"]
-    [task.cancel() for task in uploads]
-    await asyncio.gather(*uploads, return_exceptions=True)
-
-
-async def test_an_upload_of_worse_priority_is_evicted_at_once() -> None:
-    story = Story(memory_mb=2, waiting=20)
-    waits = await story.start("waits", ARCHIVE), await story.start("waits", ARCHIVE, 10)
-    sends = await upload(story, "sends", ARCHIVE, MIB)
-    gate = await story.start("gate", GATE, 2 * MIB - 10)
-    with pytest.raises(Evicted, match="a call of better priority took the place"):
-        await sends
-    await story.finish(gate, *waits)
-    assert story.ended == ["waits", "gate", "waits"]
-    assert story.admission.counts() == NOTHING
+@pytest.mark.parametrize("processes", [1, 2, 8])
+@pytest.mark.parametrize("waiting", [1, 10, 96])
+def test_a_client_never_takes_the_places_of_all_others(processes: int, waiting: int) -> None:
+    limits = Limits(calls=8, waiting=waiting).share(processes)
+    slots = Slots(limits)
+    for _ in range(limits.client_calls):
+        slots.add(Slot(client_at("192.0.2.1", limits)))
+    slots.add(Slot(client_at("192.0.2.2", limits)))
 
 
 async def test_uploads_are_evicted_before_calls_that_wait_and_the_latest_first() -> None:
@@ -181,29 +164,16 @@ async def test_uploads_are_evicted_before_calls_that_wait_and_the_latest_first()
     assert kinds == [Evicted, Evicted, Evicted]
 
 
-async def test_an_upload_of_equal_priority_keeps_its_place() -> None:
-    story = Story(calls=1, waiting=1)
-    uploads = [await upload(story, name, USUAL, 0) for name in "ab"]
-    with pytest.raises(ServiceFull, match="all places are taken"):
-        await (await story.start("c"))
-    assert not any(task.done() for task in uploads)
-    [task.cancel() for task in uploads]
-
-
-async def test_a_client_that_hangs_up_while_sending_leaves_nothing_behind() -> None:
-    story = Story()
-    sends = await upload(story, "sends", USUAL, 10)
-    sends.cancel()
-    assert [type(one) for one in await story.finish(sends)] == [asyncio.CancelledError]
-    assert story.admission.counts() == NOTHING
-
-
-def test_a_call_that_lost_its_place_receives_nothing() -> None:
+async def test_a_call_that_lost_its_place_receives_nothing_and_has_no_turn() -> None:
     admitting = admission()
     with enter(admitting, client(), 0) as slot:
         pass
     with pytest.raises(Evicted), admitting.receive(slot):
         pytest.fail("a call without a place receives")
+    with pytest.raises(ServiceFull, match="took the place"):
+        async with admitting.queue(slot):
+            pytest.fail("a call without a place has a turn")
+    assert admitting.counts() == NOTHING
 
 
 class WatchedSlot(Slot):
@@ -273,10 +243,10 @@ class TestUploads:
         for size in (64_000, 128_000, 3 * MIB):
             slots.reserve(uploads[0], size)
         slots.reserve(own, MIB)
-        assert (slots.bytes_of("c0"), slots.bytes) == (4 * MIB, 4 * MIB)
+        assert slots.bytes == 4 * MIB
         with pytest.raises(QuotaExceeded):
             slots.reserve(own, 2 * MIB)
-        assert slots.bytes_of("c0") == 4 * MIB
+        assert slots.bytes == 4 * MIB
         slots.reserve(uploads[1], 3 * MIB - 1000)
         self.reserve_at(100.0, slots, uploads[2], 3 * MIB)  # evicts slow ones
         assert evicted == ["c1"]
@@ -287,9 +257,11 @@ class TestUploads:
         slots.reserve(gate, 1000)  # less than was announced
         for one in (*uploads, own, gate, gate):
             slots.remove(one)
-        names = ("c0", "c1", "c2", "c3", "gate")
-        assert [slots.bytes_of(name) for name in names] == [0] * 5
         assert (slots.bytes, len(slots)) == (0, 0)
+        for name in ("c0", "c1", "c2", "c3", "gate"):
+            slots.add(late := Slot(client(name)))
+            slots.reserve(late, 4 * MIB)  # all that one client may have
+            slots.remove(late)
 
     def test_a_part_of_a_body_costs_the_same_beside_many_calls(self) -> None:
         slots, uploads, _ = self.slots(1)
@@ -299,7 +271,7 @@ class TestUploads:
             slots.reserve(one, 10)
         WatchedSlot.reads = 0
         slots.reserve(uploads[0], 2000)
-        assert (slots.bytes_of("c0"), WatchedSlot.reads) == (2400, 0)
+        assert (slots.bytes, WatchedSlot.reads) == (2400, 0)
 
     def test_a_call_in_work_keeps_its_body(self) -> None:
         slots, uploads, evicted = self.slots(2)

@@ -1,7 +1,5 @@
 """The health check by a test picture: its answers, and their times."""
 
-import asyncio
-
 import pytest
 
 from orchestrator.errors import ServerError
@@ -35,68 +33,41 @@ class Asked:
         return Canary(plate_reading(self.infer, b"a picture"), text, clock=lambda: self.now)
 
 
-def ask(canary: Canary, times: int = 1) -> None:
-    for _ in range(times):
-        asyncio.run(canary.check())
-
-
-def test_a_service_that_was_never_asked_is_alive_and_not_ready() -> None:
-    canary = Asked().canary()
-    assert (canary.is_alive(), canary.is_ready()) == (True, False)
-
-
-def test_a_service_that_reads_the_plate_is_ready() -> None:
-    asked = Asked(TEXT)
-    canary = asked.canary()
-    ask(canary)
-    assert canary.is_ready()
+@pytest.mark.parametrize(
+    ("text", "answer", "is_ready"),
+    [
+        pytest.param(TEXT, TEXT, True, id="read"),
+        pytest.param(TEXT, "", False, id="no plate"),
+        pytest.param(TEXT, "A123BC78", False, id="another text"),
+        pytest.param(TEXT, f"{TEXT} {TEXT}", False, id="twice"),
+        pytest.param(TEXT, ServerError("away"), False, id="away"),
+        pytest.param(TEXT, ServiceFull("the queue is full"), True, id="full"),
+        pytest.param("", "", True, id="any answer will do without a text"),
+    ],
+)
+async def test_a_service_that_reads_the_plate_is_ready(
+    text: str, answer: str | Exception, *, is_ready: bool
+) -> None:
+    asked = Asked(answer)
+    canary = asked.canary(text)
+    assert (canary.is_alive(), canary.is_ready()) == (True, False)  # never asked
+    await canary.check()
+    assert canary.is_ready() is is_ready
     assert [(call.model, call.outputs, call.id) for call in asked.calls] == [
         ("plate_recognition", ("texts",), "probe")
     ]
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        pytest.param("", id="no plate"),
-        pytest.param("A123BC78", id="another text"),
-        pytest.param(f"{TEXT} {TEXT}", id="twice"),
-        pytest.param(ServerError("away"), id="away"),
-    ],
+    ("later_s", "is_alive", "is_ready"),
+    [(29.9, True, True), (30.0, True, False), (119.9, True, False), (120.0, False, False)],
 )
-def test_a_service_that_does_not_read_the_plate_is_not_ready(answer: str | Exception) -> None:
-    canary = Asked(answer).canary()
-    ask(canary)
-    assert not canary.is_ready()
-
-
-def test_a_service_that_is_full_is_ready() -> None:
-    canary = Asked(ServiceFull("the queue is full")).canary()
-    ask(canary)
-    assert canary.is_ready()
-
-
-def test_without_a_text_any_answer_will_do() -> None:
-    canary = Asked("").canary(text="")
-    ask(canary)
-    assert canary.is_ready()
-
-
-@pytest.mark.parametrize(
-    ("later_s", "alive_and_ready"),
-    [
-        pytest.param(29.9, (True, True), id="lately"),
-        pytest.param(30.0, (True, False), id="not lately"),
-        pytest.param(119.9, (True, False), id="for long"),
-        pytest.param(120.0, (False, False), id="for too long"),
-    ],
-)
-def test_what_was_read_long_ago_no_longer_counts(
-    later_s: float, alive_and_ready: tuple[bool, bool]
+async def test_what_was_read_long_ago_no_longer_counts(
+    later_s: float, *, is_alive: bool, is_ready: bool
 ) -> None:
     asked = Asked(TEXT, ServerError("away"))
     canary = asked.canary()
-    ask(canary)
+    await canary.check()
     asked.now += later_s
-    ask(canary)
-    assert (canary.is_alive(), canary.is_ready()) == alive_and_ready
+    await canary.check()
+    assert (canary.is_alive(), canary.is_ready()) == (is_alive, is_ready)

@@ -79,12 +79,8 @@ def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
     assert triton.retries.count == 0
     triton.ask(call())
     assert len({*triton.sent}) == 2  # no two calls have one id where Triton sees them
-
-
-def test_a_health_check_keeps_its_id() -> None:
-    triton = Triton()
     triton.ask(call(id=PROBE))
-    assert triton.sent == [PROBE]
+    assert triton.sent[2] == PROBE  # a health check keeps its id
 
 
 def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
@@ -126,55 +122,43 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
     assert in_vain < callers * 5 + back_at_s / MAX_DURATION_S  # each on its own: 16 * 23
 
 
-@pytest.mark.parametrize("fault", [RequestError("no picture"), ModelError("failed")])
-def test_what_another_try_does_not_mend_is_told_at_once(fault: Exception) -> None:
+@pytest.mark.parametrize(
+    ("fault", "is_ending"),
+    [(RequestError("no picture"), False), (ModelError("failed"), False), (AWAY, True)],
+)
+def test_what_another_try_does_not_mend_is_told_at_once(
+    fault: Exception, *, is_ending: bool
+) -> None:
     triton = Triton(fault)
+    if is_ending:  # the gateway
+        triton.retries.end()
     with pytest.raises(type(fault)):
         triton.ask(call())
     assert len(triton.sent) == 1
 
 
 @pytest.mark.parametrize(
-    ("within_s", "least_s", "most_s"),
-    [
-        pytest.param(60.0, 29.5, 30.0, id="the service's"),
-        pytest.param(1.0, 0.5, 1.0, id="the caller's"),
-        pytest.param(0.02, 0.02, 0.02, id="exactly one pause"),
-    ],
+    ("within_s", "least_s", "most_s"), [(60.0, 29.5, 30.0), (1.0, 0.5, 1.0), (0.02, 0.02, 0.02)]
 )
-def test_a_call_is_given_up_within_its_time(within_s: float, least_s: float, most_s: float) -> None:
+def test_a_call_is_given_up_within_the_service_s_and_its_own_time(
+    within_s: float, least_s: float, most_s: float
+) -> None:
     triton = Triton(*[AWAY] * 1000)
     with pytest.raises(ServerError):
         triton.ask(call(), within_s)
     assert least_s <= triton.now <= most_s
 
 
-def test_at_the_end_of_the_gateway_nothing_is_sent_again() -> None:
-    triton = Triton(AWAY)
-    triton.retries.end()
-    with pytest.raises(ServerError):
-        triton.ask(call())
-    assert len(triton.sent) == 1
+def test_a_late_call_is_told_the_time_of_all_its_tries() -> None:
+    triton = Triton(AWAY, AWAY, DeadlineExceeded("wanted an answer within -0 s"))
+    with pytest.raises(DeadlineExceeded, match=r"^wanted an answer within 5 s, got none$"):
+        triton.ask(call(), 5.0)
 
 
-def test_a_call_that_ended_two_workers_is_refused_and_never_sent_again() -> None:
-    triton = Triton()
-    with pytest.raises(HarmfulRequest, match=r"ended 2 workers.*hung for 2\.5 s"):
-        triton.ask(call(b"bad"))
-    assert len(triton.sent) == 2
-    with pytest.raises(HarmfulRequest):
-        triton.ask(call(b"bad", id="another"))
-    assert len(triton.sent) == 2
-    assert triton.ask(call(b"pad")).id == "gate-7"  # as long, and another
-
-
-def test_a_long_id_does_not_hide_the_call_that_ends_workers() -> None:
+def test_the_id_of_a_call_tells_whether_it_ended_a_worker() -> None:
     triton = Triton(AWAY, AWAY, suspects=lambda id: [id[-160:]])  # what a heartbeat keeps of it
     with pytest.raises(HarmfulRequest):
         triton.ask(call(id="x" * 500))
-
-
-def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() -> None:
     triton = Triton(AWAY, AWAY, suspects=lambda _: ["a caller of Triton itself", ""])
     assert triton.ask(call(id=PROBE)).id == PROBE
 
@@ -222,18 +206,21 @@ def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too(
         triton.ask(call(b"pictura"), 1.0)
 
 
-def test_the_latest_harmful_requests_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_ended_two_workers_is_refused_while_it_is_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(retry, "MAX_KEPT", 2)
     triton = Triton()
 
     def times_sent(picture: bytes) -> int:
         before = len(triton.sent)
-        with pytest.raises(HarmfulRequest):
-            triton.ask(call(picture))
+        with pytest.raises(HarmfulRequest, match=r"ended 2 workers.*hung for 2\.5 s"):
+            triton.ask(call(picture, id=f"call {before}"))
         return len(triton.sent) - before
 
     order = [b"bad 1", b"bad 2", b"bad 1", b"bad 2", b"bad 3", b"bad 2", b"bad 1"]
     assert [times_sent(picture) for picture in order] == [2, 2, 0, 0, 2, 0, 2]
+    assert triton.ask(call(b"pad 1")).id == "gate-7"  # as long, and another
 
 
 def test_suspected_calls_are_sent_one_at_a_time() -> None:
@@ -263,16 +250,16 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "is_same"),
+    ("other", "is_same"),
     [
-        pytest.param(lambda: call(), True, id="the same again"),
-        pytest.param(lambda: call(id="other"), True, id="id"),
-        pytest.param(lambda: call(outputs=("texts",)), True, id="outputs"),
-        pytest.param(lambda: call(b"pictura"), False, id="picture"),
-        pytest.param(lambda: call(parameters={"max_plates": 1}), False, id="parameters"),
+        (call(id="other"), True),
+        (call(outputs=("texts",)), True),
+        (call(b"pictura"), False),
+        (call(parameters={"max_plates": 1}), False),
     ],
+    ids=["id", "outputs", "picture", "parameters"],
 )
 def test_a_fingerprint_is_that_of_picture_and_parameters(
-    change: Callable[[], InferenceRequest], is_same: bool
+    other: InferenceRequest, *, is_same: bool
 ) -> None:
-    assert (fingerprint_of(change()) == fingerprint_of(call())) is is_same
+    assert (fingerprint_of(other) == fingerprint_of(call())) is is_same

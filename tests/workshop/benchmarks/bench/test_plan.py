@@ -1,6 +1,10 @@
+"""Plans, and the requests of each transport."""
+
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tritonclient.grpc import service_pb2
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.options import CapacityOptions
@@ -17,6 +21,8 @@ from workshop.benchmarks.bench.plan import (
     locate,
     parse_numbers,
 )
+from workshop.benchmarks.bench.transports import build_request, connect
+from workshop.benchmarks.pictures import Picture
 
 OUT = Path("bench")
 THERE = Address("a:1", "a:2")
@@ -69,12 +75,11 @@ def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
         locate(*urls)
 
 
-def test_urls_make_an_address_and_it_and_the_key_choose_the_transports() -> None:
+def test_urls_make_an_address_that_chooses_the_transports() -> None:
     metrics = "http://here:3/metrics"
     assert locate("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
     assert locate(None, None, None) is None
-    assert choose_transports(None) == choose_transports(THERE, "key") == TRANSPORTS
-    assert choose_transports(THERE) == (HTTP_RAW, HTTP_ENCODED, GRPC, IN_PROCESS)
+    assert choose_transports(None) == choose_transports(THERE) == TRANSPORTS
     assert choose_transports(locate("here:1", None, None)) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
     assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served
 
@@ -93,3 +98,19 @@ def test_a_report_has_the_options_that_are_not_the_usual_ones() -> None:
         "pictures_on_gpu": "True",
     }
     assert Plan(out=OUT).conditions.options == {}
+
+
+PICTURE = Picture("grey", b"JPEG", np.full((2, 3, 3), 7, np.uint8))
+NOWHERE = Address("127.0.0.1:1", "127.0.0.1:1")
+
+
+def test_a_picture_goes_as_its_file_or_its_pixels() -> None:
+    assert build_request(PICTURE, "http-encoded").body.endswith(b"\4\0\0\0JPEG")
+    assert build_request(PICTURE, "http-raw").body.endswith(b"}" + bytes([7] * 18))
+    message = service_pb2.ModelInferRequest.FromString(build_request(PICTURE, "grpc").body)
+    assert [*message.raw_input_contents] == [bytes([7] * 18)]
+
+
+def test_a_call_without_an_answer_has_its_status_and_the_reason() -> None:
+    with connect("http-raw", PICTURE, NOWHERE) as send:
+        assert send(0).error.startswith("lost: ConnectionRefusedError")

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.contract import MODEL
-from workshop.benchmarks.bench import run
+from workshop.benchmarks.bench import report as run
 from workshop.benchmarks.bench.plan import Key, Plan, list_keys
 from workshop.benchmarks.bench.report import BenchReport
 from workshop.benchmarks.bench.server import ServerFacts
@@ -89,7 +89,7 @@ def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
     assert (folder / "report.txt").read_text() == result.stdout
     assert (folder / "bench.png").read_bytes().startswith(b"\x89PNG")
     report = read_report(BenchReport, folder / "report.json")
-    assert len(report.cells) == 5 * 3
+    assert len(report.cells) == 4 * 3
     assert (report.machine.triton, report.pictures[0].width_px) == ("2.51.0", 1280)
 
 
@@ -111,7 +111,7 @@ def test_the_grid_is_thin_unless_cells_are_named(bench, tmp_path: Path) -> None:
         bench(*arguments, named=False)
         return len(read_report(BenchReport, tmp_path / "new" / "report.json").cells)
 
-    assert [cells(), cells("--full"), cells("--concurrency", "1,2")] == [16, 25, 10]
+    assert [cells(), cells("--full"), cells("--concurrency", "1,2")] == [14, 20, 8]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
-"""The table of the faults of cameras as it stands in a page, beside others."""
+"""The table of the faults of cameras, and the signs of a fault."""
 
-from pathlib import Path
-
-import pytest
-
-from orchestrator.errors import DataError
-from workshop.benchmarks.camera_faults.report import TABLE, CameraRow
+from workshop.benchmarks.camera_faults.report import (
+    TABLE,
+    CameraRow,
+    Told,
+    counts,
+    is_zero,
+    says,
+    shows,
+)
 from workshop.benchmarks.fault_runs import Report, format_notes
 from workshop.reporting.machine import Machine
 
@@ -26,21 +29,24 @@ def test_each_fault_is_a_row() -> None:
     assert list(format_notes(REPORT)) == ["A is away: seen"]
 
 
-def test_only_its_own_part_of_the_page_is_written(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(PAGE)
-    TABLE.write_page(page, REPORT)
-    text = page.read_text()
-    assert text.startswith(
-        f"{OTHER}<!-- figures: camera-faults -->\n\n2026-11-26, CPU, 2 cores: 1 of 2"
-    )
-    assert text.endswith("|\n\n<!-- end of figures -->\nafter\n")
-    assert "earlier" not in text
+TOLD = Told(
+    log="a decoder has ended\n",
+    before={'failures_total{sink="a"}': 2.0, "up": 1.0},
+    samples=[{'failures_total{sink="a"}': 2.0, "up": 0.0}, {'failures_total{sink="a"}': 3.0}],
+)
 
 
-def test_a_page_without_this_part_is_left_as_it_is(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(OTHER)
-    with pytest.raises(DataError, match="wanted the part camera-faults, got faults"):
-        TABLE.write_page(page, REPORT)
-    assert page.read_text() == OTHER
+def test_a_line_of_the_log_is_a_sign() -> None:
+    assert says("decoder has")(TOLD)
+    assert not says("broker")(TOLD)
+
+
+def test_a_counter_that_has_grown_is_a_sign() -> None:
+    assert counts("failures_total")(TOLD)
+    assert not counts("up")(TOLD)
+    assert counts("new")(Told("", {}, [{"new_total": 1.0}]))
+
+
+def test_a_gauge_that_was_bad_for_a_moment_is_a_sign() -> None:
+    assert shows("up", is_zero)(TOLD)
+    assert not shows("failures", is_zero)(TOLD)

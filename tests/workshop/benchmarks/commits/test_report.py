@@ -1,12 +1,32 @@
+"""Figures of two commits, their verdicts and the report."""
+
 import math
 from collections.abc import Sequence
 
 import pytest
 
 from workshop.benchmarks.bench.pooling import RoundFigures
-from workshop.benchmarks.commits.accuracy import BASE, HEAD
+from workshop.benchmarks.commits.accuracy import (
+    BASE,
+    HEAD,
+    Accuracy,
+    Judged,
+    PairedShare,
+    pair_answers,
+)
 from workshop.benchmarks.commits.measurement import Sample
-from workshop.benchmarks.commits.report import Estimate, estimate_ratio, find_figures, quantile
+from workshop.benchmarks.commits.report import (
+    CommitReport,
+    Estimate,
+    Figure,
+    estimate_ratio,
+    find_figures,
+    quantile,
+)
+from workshop.benchmarks.commits.text import format_report, judge_ratio, judge_share
+from workshop.benchmarks.commits.worktrees import Commit
+from workshop.evaluation.outcomes import MISSED, READ, WRONG
+from workshop.reporting.machine import Machine
 
 
 def sample(side: str, throughput: float, *, number: int = 0, picture: str = "a") -> Sample:
@@ -88,3 +108,124 @@ def test_the_interval_of_two_rounds_is_worked_out_by_hand() -> None:
 )
 def test_quantiles_are_those_of_printed_tables(freedom: int, wanted: float) -> None:
     assert quantile(freedom) == pytest.approx(wanted, abs=1e-3)
+
+
+BOTH = Judged(("A123BC77",), (READ,))
+WRONG_TEXT = Judged(("A123BC78",), (WRONG,))
+NOTHING = Judged((), (MISSED,))
+
+
+def test_plates_are_paired_picture_by_picture() -> None:
+    base = [BOTH, BOTH, NOTHING, WRONG_TEXT]
+    head = [BOTH, NOTHING, BOTH, BOTH]
+    found = pair_answers("a set", base, head)
+    assert (found.name, found.pictures, found.changed) == ("a set", 4, 3)
+    assert found.read == PairedShare(plates=4, base=2, head=3, only_base=1, only_head=2)
+    assert found.wrong == PairedShare(plates=4, base=1, head=0, only_base=1, only_head=0)
+
+
+def test_a_share_knows_its_difference_and_chance() -> None:
+    share = PairedShare(plates=100, base=50, head=60, only_base=0, only_head=10)
+    assert share.difference == pytest.approx(0.1)
+    assert share.p_value == pytest.approx(2 / 2**10)
+
+
+MACHINE = Machine("a CPU", 2, 2**30, None, "Linux", "3.11", None, {})
+SAME = PairedShare(plates=200, base=190, head=190, only_base=2, only_head=2)
+
+
+@pytest.mark.parametrize(
+    ("interval", "title", "verdict"),
+    [
+        pytest.param((0.93, 0.97), "calls/s", "slower by 3.0 to 7.0 %", id="slower"),
+        pytest.param((1.03, 1.07), "calls/s", "faster by 3.0 to 7.0 %", id="faster"),
+        pytest.param((0.99, 1.01), "calls/s", "no difference seen", id="same"),
+        pytest.param((1.0, 1.01), "calls/s", "no difference seen", id="touches"),
+        pytest.param((1.03, 1.07), "CPU ms a call", "more CPU by 3.0 to 7.0 %", id="more-cpu"),
+        pytest.param((0.9, 0.95), "p50 ms", "shorter by 5.0 to 10.0 %", id="shorter"),
+        pytest.param((None, None), "calls/s", "wanted two rounds for a verdict", id="one-round"),
+    ],
+)
+def test_the_verdict_follows_from_the_interval(interval, title: str, verdict: str) -> None:
+    assert judge_ratio(Estimate(1.0, *interval), title) == verdict
+
+
+@pytest.mark.parametrize(
+    ("only_base", "only_head", "verdict"),
+    [
+        pytest.param(0, 0, "no difference seen", id="none"),
+        pytest.param(0, 5, "no difference seen", id="may-be-chance"),
+        pytest.param(0, 6, "more, p = 0.031", id="more"),
+        pytest.param(8, 0, "fewer, p = 0.0078", id="fewer"),
+    ],
+)
+def test_a_share_is_judged_by_mcnemar(only_base: int, only_head: int, verdict: str) -> None:
+    share = PairedShare(100, 50, 50 + only_head - only_base, only_base, only_head)
+    assert judge_share(share, "more", "fewer") == verdict
+
+
+def report(figures: tuple[Figure, ...], accuracy: tuple[Accuracy, ...] = ()) -> CommitReport:
+    return CommitReport(
+        date="2026-01-01 00:00 UTC",
+        base=Commit("a" * 40, "Do it"),
+        head=Commit("b" * 40, "Do it better"),
+        machine=MACHINE,
+        rounds=6,
+        seconds=1.5,
+        options=("--threads=1",),
+        figures=figures,
+        accuracy=accuracy,
+        samples=(),
+        notes=("poetry.lock differs",),
+        ended="interrupted",
+    )
+
+
+def test_the_report_can_be_pasted() -> None:
+    ratio = Estimate(0.95, 0.93, 0.97)
+    text = format_report(report((Figure("calls/s", "", 4, 40.0, 38.0, ratio),)))
+    assert "**base** `aaaaaaaaa` Do it" in text
+    assert (
+        "| calls/s, 4 calls at once | 40.0 | 38.0 | 0.950 | 0.930 to 0.970 "
+        "| slower by 3.0 to 7.0 % |" in text
+    )
+    assert "a CPU, 2 cores; rounds, each with new starts: 6; seconds" in text
+    assert "- both servers: --threads=1" in text
+    assert "- poetry.lock differs" in text
+    assert "- **ended early**: interrupted" in text
+    assert "<details>" not in text
+
+
+def test_accuracy_has_the_plates_that_one_commit_alone_reads() -> None:
+    read = PairedShare(plates=200, base=190, head=180, only_base=12, only_head=2)
+    text = format_report(report((), (Accuracy("streets", 150, 14, read, SAME),)))
+    row = next(line for line in text.splitlines() if line.startswith("| streets: read, of 200"))
+    assert "| 95.0 % | 90.0 % | -5.0 |" in row
+    assert row.endswith("| 12 : 2 | reads fewer, p = 0.013 |")
+    assert "- streets: other texts in 14 of 150 pictures" in text
+
+
+def test_several_pictures_are_folded_away() -> None:
+    figures = tuple(
+        Figure("calls/s", picture, 1, 1.0, 1.0, Estimate(1.0, 0.9, 1.1))
+        for picture in ("", "a", "b")
+    )
+    text = format_report(report(figures))
+    assert "| a x1 | 1.000 (0.900 to 1.100) | - | - |" in text
+    assert text.count("calls/s, 1 call at once") == 1
+
+
+def test_differences_that_cancel_in_the_mean_are_listed() -> None:
+    ratios = {"": (1.0, 0.98, 1.02), "a": (1.13, 1.1, 1.2), "b": (0.9, 0.8, 0.95)}
+    figures = tuple(
+        Figure("CPU ms a call", p, 1, 1.0, 1.0, Estimate(*r)) for p, r in ratios.items()
+    )
+    text = format_report(report(figures))
+    assert "- **a**: CPU ms a call, 1 call at once: more CPU by 10.0 to 20.0 %" in text
+    assert "- **b**: CPU ms a call, 1 call at once: less CPU by 5.0 to 20.0 %" in text
+
+
+def test_pictures_without_a_difference_are_not_listed() -> None:
+    ratios = {"": Estimate(1.0), "a": Estimate(1.3), "b": Estimate(1.0, 0.9, 1.1)}
+    figures = tuple(Figure("p50 ms", p, 1, 1.0, 1.0, one) for p, one in ratios.items())
+    assert "- **" not in format_report(report(figures)).replace("- **ended", "")

@@ -1,6 +1,8 @@
-"""The observation of a fault in a fake service, until its recovery."""
+"""A service that is watched while faults are made, and workers killed at random."""
 
 import itertools
+import signal
+import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +12,9 @@ import pytest
 from workshop.benchmarks.faults import observation
 from workshop.benchmarks.faults.observation import Fault, Target, is_steady, observe
 from workshop.benchmarks.faults.report import Effect, Promise
+from workshop.benchmarks.faults.signals import Killer
 from workshop.benchmarks.load.closed_loop import Call, Load, Outcome, Send
+from workshop.benchmarks.processes import Processes
 
 
 class Scripted:
@@ -90,3 +94,35 @@ def test_a_load_is_steady_when_every_caller_was_answered_since(
     assert not is_steady(of(http, grpc, failed), now - 100)
     assert not is_steady(of(http, grpc), now + 50)
     assert not is_steady(of(http, grpc), now - 50)  # they were sent before
+
+
+class OneWorker:
+    """A service with one worker, which nobody replaces."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def processes(self) -> Processes:
+        return Processes({"stn": frozenset({self.pid})})
+
+    def is_ready(self) -> bool:
+        return True
+
+    def is_whole(self, victims: Iterable[int]) -> bool:
+        return self.pid not in set(victims)
+
+
+@pytest.fixture
+def worker() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        yield child
+        child.kill()
+
+
+def test_the_first_is_killed_at_once_and_the_next_when_it_is_replaced(worker) -> None:
+    killer = Killer(OneWorker(worker.pid), pause_s=0.001)
+    with killer.run():
+        assert worker.wait(60) == -signal.SIGKILL
+    assert killer.killed == [("stn", worker.pid)]
+    killer.kill()  # it has ended
+    assert len(killer.killed) == 1

@@ -1,10 +1,15 @@
-"""Cost of a fault, computed from made-up calls."""
+"""Promises held against what callers saw, the table of faults, and its page."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import DataError, SettingsError
+from workshop.benchmarks.fault_runs import Report, choose, format_notes
+from workshop.benchmarks.faults.registry import FAULTS
 from workshop.benchmarks.faults.report import (
+    TABLE,
     Counts,
     Effect,
     Observation,
@@ -13,8 +18,10 @@ from workshop.benchmarks.faults.report import (
     find_broken,
     judge,
 )
+from workshop.benchmarks.faults.settings import BREAKING, SETTINGS
 from workshop.benchmarks.load.closed_loop import Call
 from workshop.benchmarks.load.connections import LOST
+from workshop.reporting.machine import Machine
 
 BEFORE = (Call("http", 0, 0.0, 0.5), Call("grpc", 1, 0.5, 0.9))
 AFTER = Call("http", 2, 6.0, 6.4)
@@ -104,3 +111,67 @@ def test_the_first_failure_of_each_kind_is_told() -> None:
         "first 503 (http, call 2): away",
         "first lost (grpc, call 3): Socket closed",
     )
+
+
+COUNTS = Counts(10, 7, {"503": 2, "UNAVAILABLE": 1}, 0, 0, 2.345)
+KEPT = Row("a", 8, 40.4, 0.3, Counts(10, 10, {}, 0, 0, 0.31), 1.26, notes=("seen",))
+BROKEN = Row("b", 8, 40.4, 0.3, COUNTS, None, ("3 calls refused", "did not recover"))
+SKIPPED = Row("c", skipped="no libfaketime")
+REPORT = Report(
+    "2026-11-22", 90.0, Machine("CPU", 2, 10**9, None, "Linux", "3.12", None, {}),
+    (KEPT, BROKEN, SKIPPED),
+)  # fmt: skip
+OTHER = "<!-- figures: others -->\n\nothers\n\n<!-- end of figures -->\n"
+PAGE = f"{OTHER}<!-- figures: faults -->\nold\n<!-- end of figures -->\nafter\n"
+
+
+def cells(line: str) -> list[str]:
+    return line.strip("| \n").split(" | ")
+
+
+def test_each_fault_is_a_row() -> None:
+    assert list(format_notes(REPORT)) == ["a: seen"]
+    header, _, kept, broken, skipped = TABLE.format_rows(REPORT).splitlines()
+    assert cells(header) == ["fault", *TABLE.columns, "promise"]
+    assert cells(kept) == ["a", "8, 40", "10", "10", "0", "0", "0", "0.3 s", "1.3 s", "kept"]
+    assert cells(broken)[4:] == [
+        "2 (503), 1 (UNAVAILABLE)", "0", "0", "2.3 s", "-", "**3 calls refused; did not recover**",
+    ]  # fmt: skip
+    assert cells(skipped) == ["c", *["-"] * 8, "not made here: no libfaketime"]
+
+
+def test_the_page_is_written_between_its_marks_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    TABLE.write_page(page, REPORT)
+    text = page.read_text()
+    assert text.startswith(f"{OTHER}<!-- figures: faults -->\n\n2026-11-22, CPU, 2 cores: 1 of 2 ")
+    assert text.endswith("|\n\n<!-- end of figures -->\nafter\n")
+    assert "old" not in text
+
+
+def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("nothing")
+    with pytest.raises(DataError, match="wanted the part faults, got none"):
+        TABLE.write_page(page, REPORT)
+    with pytest.raises(DataError, match="No such file"):
+        TABLE.write_page(tmp_path / "none.md", REPORT)
+    assert page.read_text() == "nothing"
+
+
+def test_names_choose_faults_in_the_order_of_the_list() -> None:
+    assert choose(FAULTS, []) == [*FAULTS]
+    names = [fault.name for fault in choose(FAULTS, ["clock", "kill-stn"])]
+    assert names == ["kill-stn", "clock"]
+
+
+def test_an_unknown_name_is_told() -> None:
+    with pytest.raises(SettingsError, match=r"only: wanted some of kill-yolo, .* got earthquake"):
+        choose(FAULTS, ["earthquake"])
+
+
+def test_faults_of_a_setting_are_made_in_a_row() -> None:
+    settings = [fault.setting for fault in FAULTS]
+    assert {*settings} == SETTINGS.keys() - {*BREAKING.values()}  # those are for first light
+    assert settings == sorted(settings, key=settings.index)  # each is started once

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.faults.resource_limits import limited
+from workshop.benchmarks.faults.host_faults import limited
 from workshop.benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from workshop.benchmarks.faults.signals import find_faults_of_end
 from workshop.benchmarks.processes import end_at_once, find_marked

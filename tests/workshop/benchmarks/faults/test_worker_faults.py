@@ -1,4 +1,4 @@
-"""Workers that break: on a CPU they really do, and only at inputs of the right size."""
+"""Requests that break workers: on a CPU they really do, at inputs of the right size alone."""
 
 import subprocess
 import sys
@@ -19,14 +19,16 @@ from workshop.benchmarks.faults.breaking import (
     PIPELINE_PX,
     Breaker,
 )
-from workshop.benchmarks.faults.harmful_requests import Attempt
-from workshop.benchmarks.faults.worker_faults import (
+from workshop.benchmarks.faults.harmful_requests import (
+    Attempt,
+    describe,
+    find_blamed,
     find_no_lack,
     find_no_rejection,
     list_worker_faults,
     watch_probes,
 )
-from workshop.benchmarks.load.connections import Reply
+from workshop.benchmarks.load.connections import ANSWERED, LOST, Reply
 from workshop.benchmarks.service import wait
 
 ACCESS = """
@@ -56,14 +58,11 @@ def test_inputs_for_another_worker_break_nothing() -> None:
         Breaker(PIPELINE_PX).look((DETECTOR_PX, width), "cpu")
 
 
-@pytest.mark.parametrize("name", ["breaking_model", "hanging_model"])
-def test_a_faulty_pipeline_recognizes_other_pictures(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_faulty_pipeline_recognizes_other_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton_python_backend_utils", fake_triton)
     pipeline = import_module("orchestrator.triton.plate_recognition")
     monkeypatch.setattr(pipeline, "recognize", pipeline.recognize)  # put back afterwards
-    module = import_module(f"workshop.benchmarks.faults.{name}")
+    module = import_module("workshop.benchmarks.faults.breaking_model")
     monkeypatch.setattr(module, "recognize", lambda picture, _: [*picture.shape])
     monkeypatch.delitem(sys.modules, module.__name__)
     assert pipeline.recognize(np.zeros((600, 800, 3), np.uint8), None) == [600, 800, 3]
@@ -100,3 +99,23 @@ def test_both_faults_are_made_in_both_workers() -> None:
         "access-yolo",
         "memory-yolo",
     ]
+
+
+RIGHT = Attempt(Reply(ANSWERED), 0.5)
+BLAMED = Attempt(Reply("400", error="damaged picture"), 0.25)
+FAILED = Attempt(Reply("500", error="no memory"), 1.0)
+GONE = Attempt(Reply(LOST), 15.0)
+
+
+def test_the_first_failure_is_described() -> None:
+    assert describe([], "calls") == ("0 calls: 0 answered, 0 not",)
+    assert describe([RIGHT, FAILED, GONE], "calls") == (
+        "3 calls: 1 answered, 2 not",
+        "the first of them: 500 after 1.0 s: no memory",
+    )
+
+
+def test_good_pictures_that_are_rejected_are_counted() -> None:
+    assert [one.is_refused for one in (RIGHT, BLAMED, FAILED, GONE)] == [False, True, True, False]
+    assert find_blamed([RIGHT, FAILED, GONE]) == ()
+    assert find_blamed([BLAMED, RIGHT, BLAMED]) == ("2 good pictures were called bad",)

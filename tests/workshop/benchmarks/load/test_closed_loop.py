@@ -7,7 +7,6 @@ import pytest
 
 from orchestrator.errors import ModelError, Overloaded
 from workshop.benchmarks.load.closed_loop import Call, Connect, Load, Outcome, Send
-from workshop.benchmarks.load.connections import ANSWERED, LOST
 
 
 def connecting(send: Send, opened: list[str] | None = None) -> Connect:
@@ -56,18 +55,6 @@ def test_an_error_is_an_outcome(error: Exception, outcome: Outcome) -> None:
         load.wait()
     (call,) = load.calls
     assert Outcome(call.status, call.is_wrong, call.error) == outcome
-
-
-@pytest.mark.parametrize(
-    ("status", "is_answered", "is_lost", "is_refused"),
-    [(ANSWERED, True, False, False), (LOST, False, True, False), ("503", False, False, True)],
-)
-def test_a_call_is_answered_lost_or_refused(
-    status: str, is_answered: bool, is_lost: bool, is_refused: bool
-) -> None:
-    call = Call("http", 0, 1.0, 3.5, status)
-    assert (call.is_answered, call.is_lost, call.is_refused) == (is_answered, is_lost, is_refused)
-    assert call.waited_s == 2.5
 
 
 def broken(number: int) -> Outcome:

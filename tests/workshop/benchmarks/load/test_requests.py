@@ -1,15 +1,25 @@
-"""The bytes of requests, read back with the libraries of the protocols."""
+"""Requests, read back with the protocols' libraries, and responses, reduced to texts or a hash."""
 
 import json
 import struct
 
 import numpy as np
+import pytest
 from tritonclient.grpc import service_pb2
 
+from workshop.benchmarks.load.connections import (
+    ANSWERED,
+    UNREADABLE,
+    Reply,
+    count_rows,
+    digest,
+    read_texts,
+)
 from workshop.benchmarks.load.requests import (
     BOUNDARY,
     HEADER,
     GrpcRequest,
+    HttpRequest,
     file,
     kserve_grpc,
     kserve_http,
@@ -53,14 +63,6 @@ def test_kserve_over_grpc_has_the_same_parts() -> None:
     assert [output.name for output in request.outputs] == ["texts"]
 
 
-def test_an_input_in_shared_memory_is_only_named() -> None:
-    request = parse(kserve_grpc([pixels(PIXELS, region="ours")]))
-    parameters = request.inputs[0].parameters
-    assert parameters["shared_memory_region"].string_param == "ours"
-    assert parameters["shared_memory_byte_size"].int64_param == PIXELS.nbytes
-    assert list(request.raw_input_contents) == []
-
-
 def test_a_header_of_a_rest_request_has_dashes() -> None:
     assert rest(b"x", Content_Type="image/png").headers == {"Content-Type": "image/png"}
 
@@ -71,3 +73,88 @@ def test_a_form_has_a_part_for_each_picture() -> None:
     parts = form.body.split(f"--{BOUNDARY}".encode())
     assert [part.rpartition(b"\r\n\r\n")[2] for part in parts[1:3]] == [b"one\r\n", b"two\r\n"]
     assert parts[3] == b"--\r\n"
+
+
+KSERVE, GRPC, REST = HttpRequest("/v2/models/m/infer", b""), GrpcRequest(b""), HttpRequest("/", b"")
+TEXTS = ("texts", "BYTES", [1, 1], struct.pack("<I", 8) + b"A123BC77")
+SCORES = ("text_scores", "FP32", [1, 1], b"\0\0\x80?")
+Tensor = tuple[str, str, list[int], bytes]
+
+
+def over_http(*tensors: Tensor) -> Reply:
+    outputs = [
+        {"name": n, "datatype": d, "shape": s, "parameters": {"binary_data_size": len(c)}}
+        for n, d, s, c in tensors
+    ]
+    head = json.dumps({"outputs": outputs}).encode()
+    return Reply(ANSWERED, head + b"".join(content for *_, content in tensors), len(head))
+
+
+def over_grpc(*tensors: Tensor) -> Reply:
+    response = service_pb2.ModelInferResponse()
+    for name, kind, shape, content in tensors:
+        response.outputs.add(name=name, datatype=kind, shape=shape)
+        response.raw_output_contents.append(content)
+    return Reply(ANSWERED, response.SerializeToString())
+
+
+def over_rest(answer: object) -> Reply:
+    return Reply(ANSWERED, json.dumps(answer).encode())
+
+
+def test_rows_of_the_first_output_are_counted() -> None:
+    several = ("coordinates", "FP32", [3, 4], bytes(48))
+    assert count_rows(KSERVE, over_http(several, SCORES)) == 3
+    assert count_rows(GRPC, over_grpc(several, SCORES)) == 3
+
+
+def test_texts_are_read_over_every_protocol() -> None:
+    plain = {"name": "texts", "datatype": "BYTES", "shape": [1, 1], "data": ["A123BC77"]}
+    found = [
+        read_texts(KSERVE, over_rest({"outputs": [plain]})),
+        read_texts(KSERVE, over_http(TEXTS)),
+        read_texts(GRPC, over_grpc(TEXTS)),
+        read_texts(REST, over_rest({"pictures": [{"plate": {"text": "A123BC77"}}]})),
+    ]
+    assert found == [("A123BC77",)] * 4
+
+
+def test_texts_of_several_pictures_are_in_order() -> None:
+    pictures = [
+        {"plates": [{"text": "A123BC77"}, {"text": ""}]},
+        {"problem": {"status": 400}},
+        {"plates": []},
+    ]
+    assert read_texts(REST, over_rest({"pictures": pictures})) == ("A123BC77", "", "problem 400")
+
+
+def test_an_answer_has_the_same_digest_over_http_and_grpc() -> None:
+    assert digest(KSERVE, over_http(SCORES, TEXTS)) == digest(GRPC, over_grpc(TEXTS, SCORES))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param([TEXTS], id="fewer"),
+        pytest.param([TEXTS, (*SCORES[:3], b"\1\0\x80?")], id="one-bit"),
+        pytest.param([TEXTS, (*SCORES[:2], [1], SCORES[3])], id="shape"),
+        pytest.param([TEXTS, ("scores", *SCORES[1:])], id="name"),
+    ],
+)
+def test_another_answer_has_another_digest(other: list[Tensor]) -> None:
+    assert digest(GRPC, over_grpc(*other)) != digest(GRPC, over_grpc(TEXTS, SCORES))
+
+
+def test_times_and_the_order_of_members_do_not_matter_in_json() -> None:
+    one = digest(REST, over_rest({"a": 1, "b": 2}))
+    assert one == digest(
+        REST, over_rest({"b": 2, "a": 1, "seconds": {"yolo": 1}, "time": "now", "request_id": "7"})
+    )
+    assert one != digest(REST, over_rest({"a": 1, "b": 3}))
+
+
+@pytest.mark.parametrize("request_", [KSERVE, REST, GRPC])
+@pytest.mark.parametrize("read", [read_texts, digest])
+def test_another_content_cannot_be_read(request_, read) -> None:
+    with pytest.raises(UNREADABLE):
+        read(request_, Reply(ANSWERED, b"<html>"))

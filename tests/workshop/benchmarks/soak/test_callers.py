@@ -1,12 +1,14 @@
-"""Requests of the soak test: their order, the check of their replies, and the record of calls."""
+"""Good and bad requests, and the record of their calls."""
 
 import json
 
+import numpy as np
 import pytest
 
 from workshop.benchmarks.load.closed_loop import Call
 from workshop.benchmarks.load.connections import ANSWERED, Reply
-from workshop.benchmarks.load.requests import HttpRequest
+from workshop.benchmarks.load.requests import GrpcRequest, HttpRequest
+from workshop.benchmarks.pictures import encode
 from workshop.benchmarks.soak.callers import (
     EVERY,
     MAX_DESCRIBED,
@@ -15,6 +17,7 @@ from workshop.benchmarks.soak.callers import (
     RequestMix,
     shuffle,
 )
+from workshop.benchmarks.soak.request_kinds import SentPictures, list_alone, list_bad, list_good
 from workshop.benchmarks.soak.samples import Calls
 
 REQUEST = HttpRequest("/v1/recognize", b"")
@@ -99,3 +102,34 @@ def test_a_record_counts_every_kind_of_call_and_times_good_ones_alone() -> None:
     for _ in range(MAX_DESCRIBED):
         record.add(call(0, 0.0, "wrong"))
     assert (len(record.wrong), record.add_up().failed) == (MAX_DESCRIBED, MAX_DESCRIBED + 1)
+
+
+@pytest.fixture(scope="module")
+def pictures() -> SentPictures:
+    street, other, tiny, crop = (
+        encode(name, np.zeros((12, 16, 3), np.uint8))
+        for name in ("street", "other", "tiny", "crop")
+    )
+    return SentPictures((street, other), tiny, crop)
+
+
+@pytest.fixture(scope="module")
+def bad(pictures: SentPictures) -> list[CheckedRequest]:
+    return list_bad(pictures.streets[0])
+
+
+def test_the_right_answer_is_that_of_the_pictures_alone(
+    pictures: SentPictures, bad: list[CheckedRequest]
+) -> None:
+    texts = {name: (name,) for name in list_alone(pictures)}
+    good = {one.name: one for one in list_good(pictures, texts)}
+    assert {text for one in good.values() for text in one.texts} == {*texts}
+    assert good["street and another by REST form"].texts == ("street", "other")
+    names = {*good, *(one.name for one in bad)}
+    assert len(names) == sum(1 for _ in list_good(pictures, texts)) + len(bad)
+
+
+def test_bad_requests_are_refused_or_dropped_over_both_protocols(bad: list[CheckedRequest]) -> None:
+    assert not any(one.is_good for one in bad)
+    over_grpc = [isinstance(one.request, GrpcRequest) for one in bad if one.outcome == "dropped"]
+    assert sorted(over_grpc) == [False, False, True, True]

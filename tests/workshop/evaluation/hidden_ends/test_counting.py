@@ -18,7 +18,7 @@ from workshop.evaluation.hidden_ends.counting import (
     render_targets,
     share_of,
 )
-from workshop.evaluation.scores import SURE
+from workshop.evaluation.reading import SURE
 
 LONG, SHORT = "A123BC186", "A123BC18"
 

@@ -8,8 +8,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from tests.workshop.evaluation.scripted import infer, write_scenes
+from workshop.evaluation.datasets import write_labels
 from workshop.evaluation.negatives.__main__ import app
-from workshop.evaluation.yolo_labels import write_labels
 
 SIZE_WH = (128, 96)
 

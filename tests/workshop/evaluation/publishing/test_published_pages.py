@@ -9,7 +9,7 @@ from orchestrator.errors import DataError
 from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, sha256
-from tests.workshop.evaluation.judged import judged, outcome
+from tests.workshop.evaluation.scripted import judged, outcome
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS
 from workshop.evaluation.conditions.condition_measurement import measure_conditions
 from workshop.evaluation.outcomes import READ, WRONG
@@ -21,8 +21,7 @@ from workshop.evaluation.publishing.published import (
     Published,
 )
 from workshop.evaluation.publishing.published_pages import PAGES, PARTS, render
-from workshop.reporting.files import read_report
-from workshop.reporting.pages import PART
+from workshop.reporting.files import PART, read_report
 
 *_, CARDS = PAGES
 

@@ -5,7 +5,6 @@ from orchestrator.formats.layouts import lines_of
 from orchestrator.formats.plate_formats import COUNTRIES, russian
 from workshop.rendering.camera import View, compress, photograph, random_view, soil, warp
 from workshop.rendering.country import country_of, russia
-from workshop.rendering.glyphs import GLYPHS, glyph_mask, line, outline
 from workshop.rendering.samples.photos import Photo, photograph_plate
 from workshop.rendering.samples.synth import (
     corners_in_crop,
@@ -39,24 +38,6 @@ def test_the_seed_decides_which_plates_are_rendered() -> None:
     assert first.texts == second.texts != other.texts
     assert (first.crops == second.crops).all()
     assert np.array_equal(first.corners, second.corners, equal_nan=True)
-
-
-@pytest.mark.parametrize("char", sorted(GLYPHS))
-def test_a_glyph_fills_its_height(char: str) -> None:
-    mask = glyph_mask(char, 76)
-    assert mask.shape[0] == 76
-    assert mask[:4].max() > 100
-    assert mask[-4:].max() > 100
-    assert 0.15 < mask.mean() / 255 < 0.75
-
-
-def test_the_outline_of_a_straight_stroke_is_a_rectangle() -> None:
-    corners = outline(line(0, 0, 10, 0), pen=4)
-    assert sorted(map(tuple, corners[0].tolist())) == [(0, -2), (0, 2), (10, -2), (10, 2)]
-
-
-def test_a_segment_without_length_has_no_outline() -> None:
-    assert len(outline(line(0, 0, 10, 0, 10, 0, 20, 0), pen=2)) == 2
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from orchestrator.serving.gateway.http.rest import FORM, Infer, validated
 from orchestrator.serving.gateway.http.vision_api.vision_schemas import VisionAnswer, VisionPlate
 from orchestrator.serving.protocol.arrays import to_arrays
 from orchestrator.serving.protocol.inference import InferenceRequest, PictureFile
+from orchestrator.settings import to_float
 
 PATH = "/v1/vision/alpr"
 PICTURES = ("upload", "image")
@@ -50,7 +51,7 @@ def take_apart(body: bytes, content_type: str) -> VisionCall:
 
 def _to_score(text: str) -> float:
     try:
-        score = float(text or 0)
+        score = to_float(text or 0)
     except ValueError:
         score = -1.0
     if not 0 <= score <= 1:  # False for what is not a number

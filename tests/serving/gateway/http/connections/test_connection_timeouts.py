@@ -1,10 +1,11 @@
-"""Timeouts and limits of one HTTP connection, for its first request and the next ones."""
+"""Timeouts, limits and answers of one HTTP connection, for its first request and the next ones."""
 
 import asyncio
 from collections.abc import Callable
 
 import pytest
 
+from orchestrator.serving.gateway.http.answer_transport import MAX_HELD_BYTES, AnswerTransport
 from orchestrator.serving.gateway.http.protocol import GRACE_S, LINGER_S
 from orchestrator.serving.gateway.options import UPLOAD_S, WORK_S
 from tests.serving.gateway.http.connections.connection_fakes import Client
@@ -68,37 +69,22 @@ async def test_a_call_in_work_may_take_longer_than_its_headers_and_body(before: 
 
 
 @BEFORE
-async def test_a_body_may_come_in_pieces(before: bytes) -> None:
-    client, _ = await connect(before)
-    for piece in (post(b"", 4), b"ab", b"cd"):
-        await client.send(piece)
-    assert client.received.startswith(b"HTTP/1.1 200 ")
-
-
-@BEFORE
-async def test_headers_are_bounded(before: bytes) -> None:
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        pytest.param(get(header=b"X-a: " + b"a" * 5000 + b"\r\n") * 2, b"200", id="two at once"),
+        pytest.param(get(header=b"X-a: " + b"a" * 9000 + b"\r\n"), b"431", id="a long field"),
+        pytest.param(b"GET /" + b"a" * 9000, b"431", id="a line without an end"),
+        pytest.param(get(header=b"a:\r\n" * 99), b"200", id="many fields"),
+        pytest.param(get(header=b"a:\r\n" * 100), b"431", id="too many fields"),
+    ],
+)
+async def test_headers_are_bounded(before: bytes, request_bytes: bytes, status: bytes) -> None:
     client, _ = await connect(before, header_kb=8)
-    await client.send(get(header=b"X-a: " + b"a" * 9000 + b"\r\n"))
-    assert client.received.startswith(b"HTTP/1.1 431 ")
-    assert client.is_closing()
-
-
-@BEFORE
-async def test_header_fields_are_counted(before: bytes) -> None:
-    client, _ = await connect(before)
-    await client.send(get(header=b"a:\r\n" * 99))
-    assert client.received.startswith(b"HTTP/1.1 200 ")
-    client.received = b""
-    await client.send(get(header=b"a:\r\n" * 100))
-    assert client.received.startswith(b"HTTP/1.1 431 ")
-    assert client.is_closing()
-
-
-@BEFORE
-async def test_a_line_without_an_end_is_bounded(before: bytes) -> None:
-    client, _ = await connect(before, header_kb=8)
-    await client.send(b"GET /" + b"a" * 9000)
-    assert client.received.startswith(b"HTTP/1.1 431 ")
+    await client.send(request_bytes)
+    assert client.received.startswith(b"HTTP/1.1 " + status)
+    assert b"HTTP/1.1 431" not in client.received.replace(b"HTTP/1.1 " + status, b"")
+    assert client.is_closing() is (status == b"431")
 
 
 @BEFORE
@@ -131,14 +117,6 @@ async def test_requests_in_one_piece_are_parsed_one_by_one(cut: int) -> None:
     assert client.received.count(b"HTTP/1.1 200 ") == 2
 
 
-async def test_each_request_has_the_whole_limit_of_headers() -> None:
-    client, _ = await connect(b"", header_kb=8)
-    long = get(header=b"X-a: " + b"a" * 5000 + b"\r\n")
-    await client.send(long)
-    await client.send(long)
-    assert client.received.count(b"HTTP/1.1 200 ") == 2
-
-
 async def test_a_connection_that_is_idle_again_gives_way_to_another() -> None:
     busy, _ = await connect(get())
     await busy.send(get("/100"))
@@ -157,49 +135,70 @@ async def test_a_request_behind_another_waits_for_its_answer() -> None:
     assert client.received.count(b"HTTP/1.1 200 ") == 2
 
 
-class TestShutdown:
-    @BEFORE
-    async def test_a_call_in_work_is_answered_and_its_connection_closed(
-        self, before: bytes
-    ) -> None:
-        client, now = await connect(before)
-        await client.send(get("/10"))
-        client.stop_server()
-        assert await client.ended_at() == pytest.approx(now + 10, abs=0.1)
-        assert client.received.startswith(b"HTTP/1.1 200 ")
-        assert b"connection: close\r\n" in client.received
+@BEFORE
+async def test_a_call_in_work_is_answered_at_the_end_and_its_connection_closed(
+    before: bytes,
+) -> None:
+    client, now = await connect(before)
+    await client.send(get("/10"))
+    client.stop_server()
+    assert await client.ended_at() == pytest.approx(now + 10, abs=0.1)
+    assert client.received.startswith(b"HTTP/1.1 200 ")
+    assert b"connection: close\r\n" in client.received
 
-    async def test_a_call_that_never_ends_is_cut_off_with_an_answer(self) -> None:
-        client, now = await connect(b"")
-        await client.send(get("/1000"))
-        client.stop_server()
-        assert await client.ended_at() == pytest.approx(now + WORK_S, abs=0.1)
-        assert client.received.startswith(GOODBYE)
 
-    async def test_an_answer_that_never_ends_is_cut_off_without_another(self) -> None:
-        client, now = await connect(b"")
-        await client.send(get("/begin"))
-        client.stop_server()
-        assert await client.ended_at() == pytest.approx(now + WORK_S, abs=0.1)
-        assert client.received.count(b"HTTP/1.1 ") == 1
+@pytest.mark.parametrize(
+    ("before", "sent", "after_s", "answer"),
+    [
+        pytest.param(b"", get("/1000"), WORK_S, GOODBYE, id="a call that never ends"),
+        pytest.param(b"", get("/begin"), WORK_S, b"HTTP/1.1 200 ", id="an answer that never ends"),
+        pytest.param(b"", post(b"beginning", 1000), UPLOAD_S, GOODBYE, id="a slow upload"),
+        pytest.param(get(), post(b"beginning", 1000), UPLOAD_S, GOODBYE, id="the same later"),
+        pytest.param(get(), b"", LINGER_S, b"", id="an idle connection"),
+    ],
+)
+async def test_others_are_cut_off_at_the_end_with_one_answer(
+    before: bytes, sent: bytes, after_s: float, answer: bytes
+) -> None:
+    client, now = await connect(before)
+    await client.send(sent)
+    client.stop_server()
+    assert await client.ended_at() == pytest.approx(now + after_s, abs=0.1)
+    assert client.received.startswith(answer)
+    assert client.received.count(b"HTTP/1.1 ") == bool(answer)
 
-    @BEFORE
-    async def test_a_slow_upload_is_sent_elsewhere(self, before: bytes) -> None:
-        client, now = await connect(before)
-        await client.send(post(b"beginning", 1000))
-        client.stop_server()
-        assert await client.ended_at() == pytest.approx(now + UPLOAD_S, abs=0.1)
-        assert client.received.startswith(GOODBYE)
 
-    async def test_an_idle_connection_is_closed_soon(self) -> None:
-        client, now = await connect(get())
-        client.stop_server()
-        assert await client.ended_at() == pytest.approx(now + LINGER_S, abs=0.1)
-        assert client.received == b""
+async def test_a_request_that_was_under_way_to_an_idle_connection_is_answered() -> None:
+    client, _ = await connect(get())
+    client.stop_server()
+    await client.send(get("/3"))
+    await asyncio.sleep(4)
+    assert client.received.startswith(b"HTTP/1.1 200 ")
 
-    async def test_a_request_that_was_under_way_to_an_idle_connection_is_answered(self) -> None:
-        client, _ = await connect(get())
-        client.stop_server()
-        await client.send(get("/3"))
-        await asyncio.sleep(4)
-        assert client.received.startswith(b"HTTP/1.1 200 ")
+
+@pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
+async def test_an_answer_is_sent_in_one_piece(header: bytes) -> None:
+    client = Client()
+    await client.send(get(header=header))
+    assert client.received.startswith(b"HTTP/1.1 200 OK")
+    assert client.received.endswith(b"ok")
+    assert client.writes == 1
+
+
+async def test_the_beginning_of_a_long_answer_is_sent_before_its_end() -> None:
+    client = Client()
+    await client.send(get("/begin"))
+    assert client.received.startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_a_transport_holds_no_more_than_it_may_and_sends_nothing_when_it_is_lost() -> None:
+    client = Client()
+    transport = AnswerTransport(client, client.close, asyncio.get_running_loop().call_soon)
+    transport.write(bytes(MAX_HELD_BYTES))
+    assert client.writes == 0
+    transport.write(b"1")
+    assert len(client.received) == MAX_HELD_BYTES + 1
+    transport.write(b"2")
+    client.ended.set()
+    await asyncio.sleep(0.001)
+    assert client.writes == 1

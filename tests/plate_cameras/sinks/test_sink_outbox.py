@@ -1,0 +1,244 @@
+"""A sink and its outbox: outcomes are recorded, faults cost nothing, leases are kept."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from plate_cameras.sinks import outbox as outbox_module
+from plate_cameras.sinks import sink_queue
+from plate_cameras.sinks.outbox import Delivery, OutboxTimeout
+from plate_cameras.sinks.receiver import SEND_LIMIT_S, DeliveryError
+from plate_cameras.sinks.sink_queue import LEASE_S, SinkQueue
+from plate_cameras.store.errors import StoreUnavailable
+from tests.plate_cameras.sinks.cancelling import cancel_everywhere
+from tests.plate_cameras.sinks.memory_outbox import MemoryOutbox
+from tests.plate_cameras.sinks.receivers import (
+    AWAY,
+    ActingReceiver,
+    ScriptedReceiver,
+    Site,
+    ids,
+    make_delivery,
+    until_so,
+)
+from tests.waiting import until
+
+
+@pytest.mark.parametrize(
+    ("receiver", "sizes"),
+    [
+        pytest.param(ScriptedReceiver(at_once=4), [20, 10], id="several at once"),
+        pytest.param(ScriptedReceiver(), [1] * 10, id="one at a time"),
+        pytest.param(ScriptedReceiver(AWAY, at_once=4), [3, 1, 20, 5], id="until one fails"),
+    ],
+)
+def test_accepted_events_are_recorded_together(
+    receiver: ScriptedReceiver, sizes: list[int]
+) -> None:
+    site = Site(receiver, 30)
+    site.deliver()
+    assert site.outbox.confirmed == sizes
+
+
+@pytest.mark.parametrize(
+    ("at_once", "takes_s", "count"), [(1, SEND_LIMIT_S, 8), (4, 100, 4)], ids=["singly", "together"]
+)
+def test_nothing_is_sent_that_could_end_after_its_lease(
+    at_once: int, takes_s: float, count: int
+) -> None:
+    """After the lease of an event has ended, another process may claim and send it."""
+
+    async def take_long() -> None:
+        site.steady_s += takes_s
+
+    site = Site(ActingReceiver(take_long, at_once), 10)
+    assert site.deliver() == 0
+    assert len(site.receiver.received) == count
+    assert len(site.outbox.claim("erp", 99, site.now_s, 60)) == 10 - count
+
+
+async def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(name: str) -> None:
+        if name == "claim" and site.outbox.calls[name] < 4:
+            raise StoreUnavailable("away")
+
+    site = Site(ScriptedReceiver(), 1)
+    site.outbox.before = fail
+    async with site.running():
+        await until_so(lambda: site.queue.wake() or len(caplog.messages) == 2)
+    assert site.receiver.received == ids(0)
+    assert caplog.messages == [
+        "sink erp: the store cannot be used: away",
+        "sink erp: the store can be used again",
+    ]
+
+
+@pytest.fixture
+def may_go() -> Iterator[threading.Event]:
+    """Return the event that lets claims of the hanging site go on."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch, may_go: threading.Event) -> Site:
+    """Return a site with one event, after a claim that exceeded the sink's timeout."""
+    monkeypatch.setattr(outbox_module, "LIMIT_S", 0.05)
+    site = Site(ScriptedReceiver(), 1)
+    site.outbox.before = lambda name: name == "claim" and may_go.wait(60)
+    with pytest.raises(OutboxTimeout, match=r"no answer of the database within 0\.05 s"):
+        site.deliver()
+    return site
+
+
+def test_a_claim_that_hangs_is_not_repeated_and_is_given_back_without_the_sink(
+    hanging: Site, may_go: threading.Event
+) -> None:
+    with pytest.raises(OutboxTimeout):
+        hanging.deliver()
+    assert (hanging.outbox.calls["claim"], hanging.outbox.next_due_s("erp")) == (1, 0.0)
+    may_go.set()
+    until(lambda: hanging.outbox.next_due_s("erp") == 1000.0, "a delivery that is given back")
+
+
+def test_a_sink_goes_on_when_an_outbox_answers_again(
+    hanging: Site, may_go: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go.set()
+    monkeypatch.setattr(outbox_module, "LIMIT_S", 20)
+    hanging.deliver()
+    assert hanging.receiver.received == ids(0)
+
+
+def test_what_was_not_sent_is_given_back_once_and_rests_with_the_sink() -> None:
+    site = Site(ScriptedReceiver(AWAY, AWAY), 5)
+    rest_s = site.deliver()
+    assert rest_s > 0
+    assert site.outbox.calls["release"] == 3
+    assert site.outbox.claim("erp", 9, site.now_s + 2.49, 1) == []
+    assert site.outbox.next_due_s("erp") <= site.now_s + rest_s
+    site.deliver()
+    assert site.outbox.calls["release"] == 3
+
+
+def test_failed_events_are_made_due_once_when_the_receiver_answers_again() -> None:
+    site = Site(ScriptedReceiver(AWAY, AWAY), 30)
+    for after_s in (0, 5, 0):
+        site.deliver(after_s)
+    assert site.outbox.calls["hasten"] == 1
+
+
+async def test_an_idle_sink_asks_the_outbox_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
+    site = Site(ScriptedReceiver(), 0)
+    async with site.running():
+        await asyncio.sleep(0.2)
+    assert site.outbox.calls["claim"] == 1
+
+
+class SlowReceiver:
+    """A receiver that waits before and after each event, and rejects some events the first time.
+
+    Attributes:
+        taken: Ids of the events that it has, in their order.
+        answered: Ids of events that are confirmed to the sender.
+        repeated: Ids of events that came again after the confirmation.
+    """
+
+    at_once = 3
+
+    def __init__(self, *rejected: str) -> None:
+        self.taken: list[str] = []
+        self.answered: set[str] = set()
+        self.repeated: set[str] = set()
+        self._rejected = {*rejected}
+
+    async def send(self, delivery: Delivery) -> None:
+        await asyncio.sleep(0)
+        if delivery.id in self._rejected:
+            self._rejected.remove(delivery.id)
+            raise DeliveryError("busy")
+        self.taken.append(delivery.id)
+        self.repeated |= {delivery.id} & self.answered
+        await asyncio.sleep(0)
+        self.answered.add(delivery.id)
+
+    async def idle(self) -> None:
+        await asyncio.sleep(0)
+
+    async def close(self) -> None: ...
+
+
+class BusySite:
+    """A sink with events of six passes, of which three have two, and a slow receiver.
+
+    Args:
+        fault_at: Number of the call at which the outbox cannot be used.
+    """
+
+    def __init__(self, fault_at: int = 0) -> None:
+        def fail(_name: str) -> None:
+            if self.outbox.calls.total() == fault_at:
+                raise StoreUnavailable("the database is away")
+
+        agreed = [make_delivery(at, pass_id=f"pass-{at}", kind="agreed") for at in range(3)]
+        events = agreed + [make_delivery(10 + at, pass_id=f"pass-{at}") for at in range(6)]
+        self.all = {event.id for event in events}
+        self.outbox = MemoryOutbox(events, fail)
+        self.receiver = SlowReceiver("pass-1-agreed", "pass-4-closed", "pass-5-closed")
+        self.now_s = 1000.0
+        self.queue = self.open_queue()
+
+    def open_queue(self) -> SinkQueue:
+        return SinkQueue("erp", self.receiver, self.outbox, lambda: self.now_s)
+
+    async def deliver(self) -> None:
+        await self.queue.deliver_due()
+
+    async def deliver_in_rounds(self) -> None:
+        """Deliver all events; no lease ends meanwhile."""
+        for _ in range(10):
+            with suppress(StoreUnavailable):
+                await self.queue.deliver_due()
+            self.now_s += 20
+
+    def find_faults(self) -> Iterator[str]:
+        """Yield the violations after a new queue has delivered the rest."""
+        waiting, taken = self.outbox.waiting_ids("erp"), self.receiver.taken
+        yield from (f"{one} was accepted, and waits" for one in self.receiver.answered & waiting)
+        yield from (f"{one} was not sent" for one in self.all - waiting - {*taken})
+        self.now_s, self.queue = 1000.0 + LEASE_S - 201, self.open_queue()
+        asyncio.run(self.deliver_in_rounds())
+        yield from (f"{one} stays claimed" for one in self.outbox.waiting_ids("erp"))
+        yield from (f"{one} came again" for one in self.receiver.repeated)
+        for at in range(3):
+            kinds = [one for one in taken if one.startswith(f"pass-{at}-")]
+            if kinds != sorted(kinds):  # agreed, then closed
+                yield f"pass-{at} was overtaken"
+
+
+@pytest.mark.parametrize(
+    ("act", "in_any_task"),
+    [
+        pytest.param(BusySite.deliver, False, id="the batch"),
+        pytest.param(BusySite.deliver_in_rounds, True, id="any of its tasks"),
+    ],
+)
+def test_a_cancelled_batch_leaves_nothing_claimed_and_forgets_no_answer(
+    act: Callable[[BusySite], Coroutine[Any, Any, None]], *, in_any_task: bool
+) -> None:
+    runs = cancel_everywhere(BusySite, act, in_any_task=in_any_task)
+    assert [f"wait {at}: {fault}" for at, site in runs for fault in site.find_faults()] == []
+
+
+@pytest.mark.parametrize("fault_at", range(1, 25))
+def test_a_store_that_is_away_for_one_call_costs_nothing(fault_at: int) -> None:
+    site = BusySite(fault_at)
+    asyncio.run(site.deliver_in_rounds())
+    assert [*site.find_faults()] == []
+    assert {*site.receiver.taken} == site.all

@@ -1,0 +1,144 @@
+"""The tiles of contact sheets, errors cut out of their pictures, and the diagrams of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from orchestrator.imaging.files import Bgr
+from workshop.evaluation.datasets import Box
+from workshop.evaluation.detection import Curve
+from workshop.evaluation.outcomes import open_picture
+from workshop.evaluation.reading import Coverage, Pair, ScoreBin
+from workshop.reporting.plots import ACCENT, FAINT, Bars, Diagram, Line
+from workshop.reporting.sheets import FONT, INK, PAPER, add_caption, cut_out, draw_outline
+
+Colour = tuple[int, int, int]
+
+LABEL, FOUND = (0, 220, 255), (60, 200, 40)  # BGR: labels are yellow, detections green
+WRONG = (40, 40, 220)
+
+CONTEXT_WH, DETAIL_WH, READING_WH = (400, 230), (400, 110), (400, 62)
+CONTEXT_SPAN, DETAIL_SPAN = 3.0, 1.15
+"""The width of the context and of the detail, as a multiple of the box that they show."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A polygon in picture pixels and its colour."""
+
+    corners: tuple[tuple[float, float], ...]
+    colour: Colour
+
+    @staticmethod
+    def of_box(box: Box, colour: Colour) -> Outline:
+        """Return the outline of an xyxy box."""
+        x0, y0, x1, y1 = box
+        return Outline(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), colour)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile: one error in its picture.
+
+    Attributes:
+        focus: The box in the centre of the context, xyxy pixels.
+        detail: The box that is shown enlarged, xyxy pixels.
+        outlines: The outlines that are drawn into the context.
+        characters: Pairs of wanted and read characters; empty when there was nothing to read.
+    """
+
+    path: Path
+    focus: Box
+    detail: Box
+    outlines: tuple[Outline, ...]
+    caption: str
+    characters: tuple[Pair, ...] = ()
+
+
+def draw(tile: Tile) -> Bgr:
+    """Draw a tile: its caption, the context, the enlarged plate and the characters."""
+    return draw_view(open_picture(tile.path).numpy(), tile)
+
+
+def draw_view(picture: Bgr, tile: Tile) -> Bgr:
+    """Draw a tile of a picture that is at hand; the tile's path is not opened."""
+    context, affine = cut_out(picture, tile.focus, CONTEXT_WH, CONTEXT_SPAN)
+    for outline in tile.outlines:
+        draw_outline(context, affine, outline.corners, outline.colour)
+    detail, _ = cut_out(picture, tile.detail, DETAIL_WH, DETAIL_SPAN)
+    parts = [context, detail]
+    if tile.characters:
+        parts.append(_write_characters(tile.characters))
+    return add_caption(np.vstack(parts), tile.caption)
+
+
+def _write_characters(characters: tuple[Pair, ...]) -> Bgr:
+    """Write the wanted text above the read text, aligned by character, differences in red."""
+    lines = np.full((READING_WH[1], READING_WH[0], 3), PAPER, np.uint8)
+    for text, y in (("wanted", 24), ("read", 52)):
+        cv2.putText(lines, text, (8, y), FONT, 0.45, INK, 1, cv2.LINE_AA)
+    for index, (wanted, read) in enumerate(characters):
+        x = 90 + 28 * index
+        colour = INK if wanted == read else WRONG
+        cv2.putText(lines, wanted or "-", (x, 25), FONT, 0.8, INK, 2, cv2.LINE_AA)
+        cv2.putText(lines, read or "-", (x, 54), FONT, 0.8, colour, 2, cv2.LINE_AA)
+    return lines
+
+
+FROM_0_TO_1 = (0.0, 1.02)
+PERCENT = (0.0, 101.0)
+
+
+def draw_precision_recall(curve: Curve, threshold: float, map50: float) -> Diagram:
+    """Draw precision over recall, with the point at the service's threshold."""
+    recall, precision = curve.recall.tolist(), curve.precision.tolist()
+    steps = Line([0.0, *recall] if recall else [], [*precision[:1], *precision], steps=True)
+    shown = int((curve.threshold >= threshold).sum()) - 1
+    place = slice(shown, shown + 1) if shown >= 0 else slice(0)
+    point = Line(recall[place], precision[place], f"threshold {threshold:g}", ACCENT, "o")
+    title = f"Detection at IoU 0.5: mAP50 {map50:.3f}"
+    return Diagram(title, "recall", "precision", (steps, point), FROM_0_TO_1, FROM_0_TO_1)
+
+
+def draw_coverage(curve: Sequence[Coverage], threshold: float) -> tuple[Diagram, Diagram]:
+    """Draw the error over the coverage at all text thresholds, and both over the threshold."""
+    coverage = [100 * point.coverage for point in curve]
+    error = [100 * point.error for point in curve]
+    thresholds = [point.threshold for point in curve]
+    precise = Line(PERCENT, (1, 1), "99 % precision", FAINT, "--")
+    chosen = Line((threshold, threshold), PERCENT, f"threshold {threshold:g}", FAINT, "--")
+    both = (Line(thresholds, coverage, "coverage, %"), Line(thresholds, error, "error, %", ACCENT))
+    left = Diagram(
+        "Error against coverage", "coverage: shown of found, %", "error: wrong of shown, %",
+        (precise, Line(coverage, error)), PERCENT, (0.0, max([2.0, *error]) * 1.05),
+    )  # fmt: skip
+    title = "What the text threshold does"
+    return left, Diagram(title, "text threshold", "", (chosen, *both), (0.0, 1.0), PERCENT)
+
+
+def draw_reliability(
+    bins: Sequence[ScoreBin], ece: float | None, of: str = ""
+) -> tuple[Diagram, Diagram]:
+    """Draw the accuracy of each bin of scores, and the number of readings in it."""
+    width, lows = 1 / len(bins), [score_bin.low for score_bin in bins]
+    full = [
+        (score_bin.score, score_bin.accuracy) for score_bin in bins if score_bin.score is not None
+    ]
+    means = Line([x for x, _ in full], [y or 0.0 for _, y in full], "mean score", ACCENT, "o")
+    marks = (
+        Bars(lows, [score_bin.accuracy or 0.0 for score_bin in bins], width, "right"),
+        Line((0, 1), (0, 1), "scores that mean what they say", FAINT, "--"),
+        means,
+    )
+    named = f"Reliability of text scores{f', {of}' if of else ''}"
+    title = named if ece is None else f"{named}: ECE {ece:.3f}"
+    counts = Bars(lows, [score_bin.count for score_bin in bins], width, colour=FAINT, counted=True)
+    return (
+        Diagram(title, "", "part that is right", marks, (0.0, 1.0), FROM_0_TO_1),
+        Diagram("", "text score", "plates", (counts,), (0.0, 1.0)),
+    )

@@ -1,1 +1,0 @@
-"""The commands of `plates` that make weights; each command has one module."""
