@@ -43,6 +43,7 @@ SMALL = np.zeros((2, 4, 3), np.uint8)
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 Use = Callable[[AsyncPlateClient], Awaitable[object]]
 
+
 def use(url: str, using: Use, **options: object) -> object:
     """Run a coroutine with a client in an event loop of its own."""
 
