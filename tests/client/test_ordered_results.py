@@ -272,3 +272,16 @@ def test_threads_see_the_callers_context() -> None:
     variable: ContextVar[str] = ContextVar("variable", default="nobody's")
     variable.set("the caller's")
     assert list(work_in_order(lambda _: variable.get(), range(2), 2)) == ["the caller's"] * 2
+
+
+def test_a_source_may_be_asynchronous() -> None:
+    async def frames() -> AsyncIterator[int]:
+        for item in range(5):
+            await asyncio.sleep(0)
+            yield item
+
+    async def run() -> list[int]:
+        later = work_in_order_async(lambda item: asyncio.sleep(0, 2 * item), frames(), 2)
+        return [result async for result in later]
+
+    assert asyncio.run(run()) == [0, 2, 4, 6, 8]

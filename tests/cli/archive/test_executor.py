@@ -24,6 +24,7 @@ class Dying:
 
 def test_partitions_of_a_dead_machine_are_done_again() -> None:
     dying = Dying(b=1, c=2)
+    assert [*do_in_rounds([], dying)] == []
     outcomes = [*do_in_rounds(PARTITIONS, dying)]
     assert dying.asked == ["abc", "bc", "c"]
     assert [(outcome.name, outcome.undone) for outcome in outcomes] == [(n, "") for n in "abc"]
