@@ -44,7 +44,7 @@ class FakeServer:
         return self.ended
 
 
-DEAD = Worker(7, "stn", "Z", 0.0, "SIGKILL")
+DEAD = Worker(7, "stn", "Z", "SIGKILL")
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ DEAD = Worker(7, "stn", "Z", 0.0, "SIGKILL")
             FakeServer(lost=[DEAD]), "the worker of stn died while starting (SIGKILL)", id="worker"
         ),
         pytest.param(
-            FakeServer([OOM], [Worker(7, "", "Z", 0.0, "exit status 1")]),
+            FakeServer([OOM], [Worker(7, "", "Z", "exit status 1")]),
             f"the worker of a model died while starting (exit status 1): {OOM}",
             id="unknown worker",
         ),
         pytest.param(
-            FakeServer(lost=[Worker(7, "yolo", "Z", 0.0, "exit status 0")]),
+            FakeServer(lost=[Worker(7, "yolo", "Z", "exit status 0")]),
             "",
             id="worker that Triton ended, before it says why",
         ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from orchestrator.host.heartbeat import Beat, State
-from orchestrator.serving.supervisor.monitoring.workers import Worker
+from orchestrator.serving.supervisor.monitoring.workers import Worker, queued_s
 
 STOPPED_S = 0.6
 """Time after which a stopped worker hangs. It is longer than one long check: a whole service may be
@@ -14,9 +14,6 @@ stopped and continued without any loss."""
 MAX_LOOK_S = 0.5
 """Longest time between two checks that counts. After a longer time, this process was stopped,
 too."""
-LOOPS, WAITS = 0.35, 0.02
-"""Share of its limit that a hung worker had of the cores. At least the first: it loops. At most the
-second: it waits for nothing. A worker between the two lacks CPU time, which others use."""
 STARVED = 10.0
 """After this many times its limit, any worker counts as hung, also one that waits for another
 model."""
@@ -28,20 +25,28 @@ class _Step:
 
     beat: Beat
     is_stopped: bool
-    cpu_s: float
+    queued_s: float
     seconds: float = 0.0
 
 
 class Watchdog:
     """Compares the heartbeats of workers with the clock, from check to check.
 
+    The time in which a worker waits for a core does not count: others use the machine.
+
     Args:
         read: Returns the last heartbeat of a process.
         clock: Returns the time in seconds.
+        queued: Returns the seconds that a process has waited for a core.
     """
 
-    def __init__(self, read: Callable[[int], Beat], clock: Callable[[], float]) -> None:
-        self._read, self._clock = read, clock
+    def __init__(
+        self,
+        read: Callable[[int], Beat],
+        clock: Callable[[], float],
+        queued: Callable[[int], float] = queued_s,
+    ) -> None:
+        self._read, self._clock, self._queued = read, clock, queued
         self._looked = clock()
         self._steps: dict[int, _Step] = {}
 
@@ -55,27 +60,30 @@ class Watchdog:
         return [
             (worker, step.beat, reason)
             for worker in workers
-            if (reason := _hang_reason(worker, step := steps[worker.pid]))
+            if (reason := self._hang_reason(worker, step := steps[worker.pid]))
         ]
 
     def _follow(self, worker: Worker, passed_s: float) -> _Step:
         beat = self._read(worker.pid)
         step = self._steps.get(worker.pid)
         if step is None or step.beat != beat or step.is_stopped != worker.is_stopped:
-            return _Step(beat, worker.is_stopped, worker.cpu_s)
+            is_watched = beat.state is State.WORKING and beat.limit_s > 0
+            return _Step(beat, worker.is_stopped, self._queued(worker.pid) if is_watched else 0.0)
         step.seconds += passed_s
         return step
 
+    def _hang_reason(self, worker: Worker, step: _Step) -> str:
+        """Return why a worker counts as hung; empty when it does not."""
+        if worker.is_stopped:
+            return "stopped" if step.seconds >= STOPPED_S else ""
+        limit_s = step.beat.limit_s
+        if step.beat.state is State.IDLE or not limit_s or step.seconds < limit_s:
+            return ""
+        if step.seconds < STARVED * limit_s:
+            is_waiting = step.beat.state is State.WAITING
+            if is_waiting or step.seconds - self._queued_in(worker, step) < limit_s:
+                return ""
+        return f"hung for {step.seconds:.1f} s"
 
-def _hang_reason(worker: Worker, step: _Step) -> str:
-    """Return why a worker counts as hung; empty when it does not."""
-    if worker.is_stopped:
-        return "stopped" if step.seconds >= STOPPED_S else ""
-    limit_s = step.beat.limit_s
-    if step.beat.state is State.IDLE or not limit_s or step.seconds < limit_s:
-        return ""
-    had_s = worker.cpu_s - step.cpu_s
-    is_starved = WAITS * limit_s < had_s < LOOPS * limit_s
-    if (is_starved or step.beat.state is State.WAITING) and step.seconds < STARVED * limit_s:
-        return ""
-    return f"hung for {step.seconds:.1f} s"
+    def _queued_in(self, worker: Worker, step: _Step) -> float:
+        return self._queued(worker.pid) - step.queued_s

@@ -15,8 +15,7 @@ from orchestrator.host.subprocesses import STATE, STOPPED, read_stat
 PROC = Path("/proc")
 REAPING_S = 0.1  # time in which Triton reaps a worker that it has ended
 NAME = 8  # argument of a worker with the model's name, device and number
-PARENT, USER_TIME, SYSTEM_TIME, EXIT_CODE = 1, 11, 12, 49  # fields after the name
-TICKS = os.sysconf("SC_CLK_TCK")
+PARENT, EXIT_CODE = 1, 49  # fields after the name
 DEAD = "Z"
 PROGRAM = "triton_python_b"
 """Process name of a worker: the kernel keeps 15 letters. Triton also runs shells while it looks for
@@ -32,14 +31,12 @@ class Worker:
         pid: Its process id.
         model: The model that it serves or served; empty if it was never seen alive.
         state: The kernel's letter for its state.
-        cpu_s: CPU time that it has used.
         exit_reason: A signal or an exit status; empty while it lives.
     """
 
     pid: int
     model: str
     state: str
-    cpu_s: float
     exit_reason: str = ""
 
     @property
@@ -133,11 +130,22 @@ class Workers:
     @staticmethod
     def _worker(pid: int, fields: list[str], model: str) -> Worker:
         state = fields[STATE]
-        cpu_s = (int(fields[USER_TIME]) + int(fields[SYSTEM_TIME])) / TICKS
         if state != DEAD:
-            return Worker(pid, model, state, cpu_s)
+            return Worker(pid, model, state)
         exit_code = os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))
-        return Worker(pid, model, state, cpu_s, describe_exit(exit_code))
+        return Worker(pid, model, state, describe_exit(exit_code))
+
+
+def queued_s(pid: int) -> float:
+    """Return the seconds that the threads of a process were ready to run and had no core.
+
+    Source: Linux kernel, "Documentation/scheduler/sched-stats.rst".
+    """
+    waited_ns = 0
+    for stat in PROC.glob(f"{pid}/task/[0-9]*/schedstat"):
+        with suppress(OSError):  # a thread may end at this moment
+            waited_ns += int(stat.read_text().split()[1])
+    return waited_ns / 1e9
 
 
 def _program(pid: int) -> str:

@@ -1,15 +1,17 @@
 """A worker hangs if a step makes no progress although a core is free; a dead one is reported."""
 
 import json
-from dataclasses import replace
+import os
+import subprocess
+import sys
 
 import pytest
 
 from orchestrator.host.heartbeat import Beat, State
-from orchestrator.serving.supervisor.monitoring import watchdog
 from orchestrator.serving.supervisor.monitoring.watchdog import Watchdog
 from orchestrator.serving.supervisor.monitoring.worker_monitor import CrashReport
-from orchestrator.serving.supervisor.monitoring.workers import Worker
+from orchestrator.serving.supervisor.monitoring.workers import Worker, queued_s
+from tests.waiting import until
 
 WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
 
@@ -17,13 +19,13 @@ WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
 class Story:
     """A worker that is checked every quarter of a second."""
 
-    def __init__(self, beat: Beat, *, cpu_share: float = 1.0, state: str = "R") -> None:
-        self.beat, self.cpu_share, self.state = beat, cpu_share, state
-        self.now = self.cpu_s = 0.0
-        self.watchdog = Watchdog(lambda pid: self.beat, lambda: self.now)
+    def __init__(self, beat: Beat, *, queued: float = 0.0, state: str = "R") -> None:
+        self.beat, self.queued, self.state = beat, queued, state
+        self.now = self.queued_s = 0.0
+        self.watchdog = Watchdog(lambda _: self.beat, lambda: self.now, lambda _: self.queued_s)
 
     def look(self) -> list[str]:
-        worker = Worker(7, "stn", self.state, self.cpu_s)
+        worker = Worker(7, "stn", self.state)
         return [reason for _, _, reason in self.watchdog.find([worker])]
 
     def go_on(self, seconds: float, every_s: float = 0.25) -> list[str]:
@@ -31,7 +33,7 @@ class Story:
         found = self.look()
         for _ in range(round(seconds / every_s)):
             self.now += every_s
-            self.cpu_s += every_s * self.cpu_share
+            self.queued_s += every_s * self.queued
             found = self.look()
         return found
 
@@ -42,34 +44,37 @@ def test_a_loop_hangs_once_its_limit_is_over() -> None:
     assert story.go_on(0.25) == ["hung for 2.5 s"]
 
 
-def test_a_worker_that_gets_a_core_now_and_then_is_given_more_time() -> None:
-    story = Story(WORKING, cpu_share=0.25)
-    assert story.go_on(3.25) == []
-    assert story.go_on(0.25) == ["hung for 3.5 s"]
-
-
-def test_a_worker_that_hardly_ever_gets_a_core_hangs_at_last() -> None:
-    story = Story(WORKING, cpu_share=0.03)
-    assert story.go_on(24.5) == []
-    assert story.go_on(0.5) == ["hung for 25.0 s"]
-
-
 @pytest.mark.parametrize(
-    ("cpu_share", "is_hung"),
+    ("queued", "hangs_after_s"),
     [
-        pytest.param(0.125, True, id="waits"),
-        pytest.param(0.1875, False, id="lacks a core"),
-        pytest.param(0.4375, False, id="lacks a core, too"),
-        pytest.param(0.5, True, id="loops"),
+        pytest.param(0.0, 2.5, id="never: it loops, or waits for nothing"),
+        pytest.param(0.5, 5.0, id="half the time"),
+        pytest.param(0.875, 20.0, id="nearly always"),
+        pytest.param(1.0, 25.0, id="always: it hangs at last"),
+        pytest.param(4.0, 25.0, id="with several threads"),
     ],
 )
-def test_a_worker_that_waits_or_loops_hangs_and_one_between_does_not(
-    monkeypatch, cpu_share: float, is_hung: bool
+def test_the_time_in_which_a_worker_waits_for_a_core_does_not_count(
+    queued: float, hangs_after_s: float
 ) -> None:
-    monkeypatch.setattr(watchdog, "WAITS", 0.125)  # both exact as binary numbers
-    monkeypatch.setattr(watchdog, "LOOPS", 0.5)
-    story = Story(replace(WORKING, limit_s=2.0), cpu_share=cpu_share)
-    assert bool(story.go_on(2.0)) is is_hung
+    story = Story(WORKING, queued=queued)
+    assert story.go_on(hangs_after_s - 0.25) == []
+    assert story.go_on(0.25) == [f"hung for {hangs_after_s} s"]
+
+
+def test_a_busy_machine_is_told_by_the_kernel() -> None:
+    (core, *_) = os.sched_getaffinity(0)
+    loops = [
+        subprocess.Popen(
+            [sys.executable, "-c", "while True: pass"],
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        )
+        for _ in range(2)
+    ]
+    until(lambda: all(queued_s(loop.pid) > 0.1 for loop in loops), "both to wait for a core")
+    for loop in loops:
+        loop.kill()
+        loop.wait()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +90,7 @@ def test_a_worker_that_need_not_get_on_does_not_hang(beat: Beat) -> None:
 
 
 def test_a_worker_that_waits_for_another_model_without_end_hangs_at_last() -> None:
-    assert Story(Beat(State.WAITING, limit_s=2.5), cpu_share=0).go_on(25) == ["hung for 25.0 s"]
+    assert Story(Beat(State.WAITING, limit_s=2.5)).go_on(25) == ["hung for 25.0 s"]
 
 
 def test_a_new_step_begins_anew() -> None:
@@ -97,7 +102,7 @@ def test_a_new_step_begins_anew() -> None:
 
 @pytest.mark.parametrize("beat", [WORKING, Beat()])
 def test_a_stopped_worker_hangs_soon_whatever_it_was_doing(beat: Beat) -> None:
-    story = Story(beat, cpu_share=0, state="T")
+    story = Story(beat, state="T")
     assert story.go_on(0.5) == []
     assert story.go_on(0.25) == ["stopped"]
 

@@ -30,7 +30,7 @@ class FakeWorkers:
     forgotten: set[int] = field(default_factory=set)
 
     def add(self, pid: int, model: str = "stn", state: str = "S") -> None:
-        self.here[pid] = Worker(pid, model, state, 0.0)
+        self.here[pid] = Worker(pid, model, state)
 
     def die(self, pid: int, reason: str = "SIGKILL") -> None:
         self.here[pid] = replace(self.here[pid], state="Z", exit_reason=reason)
