@@ -131,7 +131,9 @@ def erase_from_searches(database: Database, text: str) -> None:
 
 
 def erase_from_notes(database: Database, text: str) -> None:
-    """Replace a text in the notes of lists, of their entries and hits, and in reasons of gates."""
+    """Replace a text in notes of lists, entries and hits, in events with them, and in reasons."""
+    for table in (deliveries, camera_states):
+        _redact(database, table, ("document",), sa.true(), text)
     notes = (lists, "note"), (list_entries, "note"), (list_hits, "note")
     for table, name in (*notes, (gate_openings, "reason"), (gate_openings, "remark")):
         _redact(database, table, (name,), table.c[name] != "", text)

@@ -86,7 +86,7 @@ def fill(store: PassStore) -> None:
         store.outbox.confirm([delivery], NOW_S)
     for event in (*others[1::2], misread(), *corrected):
         store.write([event], [WEBHOOK])
-    store.write([make_event("listed", OTHER)], [])
+    store.write([make_event("listed", OTHER)], [WEBHOOK])
     for query in (*map(PassQuery, (TEXT, CYRILLIC, "Y9*")), PassQuery(parts=(TEXT,))):
         store.search(query, REQUESTER)
     store.search(PassQuery(), Requester("officer", f"the owner of {SPACED} asks"))
