@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import grpc
+import psutil
 import pytest
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
@@ -40,7 +41,7 @@ def test_a_full_service_refuses_with_503(gateway: Running) -> None:
     gateway.triton.gate.clear()
     first = gateway.send()
     gateway.triton.asked.acquire(timeout=20)
-    second = gateway.send()
+    second = gateway.send(source="127.0.0.3")
     wait_for(gateway, "waiting", 1)
     status, headers, body = answer_of(gateway.send(source="127.0.0.2"))
     gateway.triton.gate.set()
@@ -157,9 +158,16 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(strict: Running) -> N
         with suppress(BlockingIOError):
             while left:
                 left = left[caller.send(left) :]
-        wait_for(strict, "connections", 1)
-        wait_for(strict, "connections", 0)
+        (worker,) = strict.gateway.workers
+        until(lambda: not connections_of(worker.process.pid, caller), "an end of the connection")
     assert strict.ask("GET", "/healthz")[0] == 200
+
+
+def connections_of(pid: int, caller: socket.socket) -> list[object]:
+    """Return a process's open connections to a socket."""
+    port = caller.getsockname()[1]
+    every = psutil.Process(pid).net_connections("tcp")
+    return [one for one in every if one.raddr and one.raddr.port == port]
 
 
 def is_closed(caller: socket.socket) -> bool:

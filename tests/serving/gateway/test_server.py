@@ -153,9 +153,10 @@ def test_calls_in_work_are_answered_and_nobody_else_delays_the_end(begin: Start)
         assert running.ask("GET", "/healthz")[0] == 200  # its connection stays
         silent = running.socket()
         silent.sendall(b"GET / HT")
+        assert answer_of(running.send())[0] == 200  # a new client has fewer calls at once
         running.triton.gate.clear()
         connection, call = running.send(), stub.ModelInfer.future(infer_request())
-        assert [running.triton.asked.acquire(timeout=20) for _ in range(2)] == [True, True]
+        assert [running.triton.asked.acquire(timeout=20) for _ in range(3)] == [True] * 3
         worker.process.send_signal(signal.SIGTERM)
         until(lambda: is_closed(running), "a closed port")
         with pytest.raises(grpc.RpcError) as raised:
