@@ -196,8 +196,14 @@ def to_response(response: Any, call: InferenceRequest) -> InferenceResponse:
 
     Raises:
         ModelError: An output came without its bytes.
+        ServerError: It answers another call. That was seen when Triton gave up a worker that got no
+            core for a second: the worker went on, in memory that others had by then.
     """
     raw = response.raw_output_contents
+    names = {output.name for output in response.outputs}
+    if call.outputs and names != set(call.outputs):
+        logger.error("Triton's answer to %s has other outputs: %s", call.model, sorted(names))
+        raise ServerError(AWAY)
     if len(raw) != len(response.outputs):
         raise ModelError(f"answer: wanted {len(response.outputs)} outputs, got {len(raw)}")
     outputs = tuple(

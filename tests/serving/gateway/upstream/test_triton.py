@@ -60,6 +60,14 @@ def test_an_output_without_its_bytes_is_refused() -> None:
         to_response(pb.ModelInferResponse(outputs=[output]), InferenceRequest("m", ()))
 
 
+@pytest.mark.parametrize("names", [(), ("texts", "corners"), ("corners",)])
+def test_an_answer_to_another_call_is_not_passed_on(names: tuple[str, ...]) -> None:
+    outputs = [pb.ModelInferResponse.InferOutputTensor(name=name) for name in names]
+    response = pb.ModelInferResponse(outputs=outputs, raw_output_contents=[b""] * len(names))
+    with pytest.raises(ServerError, match="away for a moment"):
+        to_response(response, InferenceRequest("m", (), ("texts",)))
+
+
 def failure(code: grpc.StatusCode, words: str) -> grpc.aio.AioRpcError:
     nothing = grpc.aio.Metadata()
     return grpc.aio.AioRpcError(code, nothing, nothing, details=words)
