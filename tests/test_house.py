@@ -20,9 +20,9 @@ NO_NOUNS = {"one", "ones", "found", "given", "told", "wanted"}
 MAX_NO_NOUNS = {
     "orchestrator": 98,
     "plate_cameras": 199,
-    "workshop": 47,
-    "tests": 955,
-    "scripts": 12,
+    "workshop": 45,
+    "tests": 870,
+    "scripts": 11,
     "examples": 11,
     "deploy": 7,
 }
