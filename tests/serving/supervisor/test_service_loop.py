@@ -188,8 +188,10 @@ def tell_stops(number: int, *, dies: bool) -> None:
 def test_a_signal_while_a_service_is_stopped_ends_all_after_that(number: int, dies: bool) -> None:
     """In a process of its own: a library may have handlers of signals in this one."""
     story = f"from {__name__} import tell_stops; tell_stops({int(number)}, dies={dies})"
-    told = subprocess.run([sys.executable, "-c", story], capture_output=True, text=True)
-    assert told.stdout == f"start a, start b, stop b {1 if dies else 20}, stop a 20", told.stderr
+    story_run = subprocess.run([sys.executable, "-c", story], capture_output=True, text=True)
+    assert story_run.stdout == f"start a, start b, stop b {1 if dies else 20}, stop a 20", (
+        story_run.stderr
+    )
 
 
 class Clock:
