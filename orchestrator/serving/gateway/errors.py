@@ -125,6 +125,11 @@ class DeadlineExceeded(GatewayError):
 
     status, code, reason = 504, "DEADLINE_EXCEEDED", "late"
 
+    @classmethod
+    def after(cls, seconds: float) -> DeadlineExceeded:
+        """Return the error of a call that had so many seconds."""
+        return cls(f"wanted an answer within {round(seconds, 2):g} s, got none")
+
 
 @dataclass(frozen=True)
 class Outcome:

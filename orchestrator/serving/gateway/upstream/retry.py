@@ -159,7 +159,7 @@ class RetryPolicy:
                 except (DeadlineExceeded, asyncio.CancelledError) as error:
                     _store(self._given_up, mark_of(id), fingerprint_of(call))
                     if isinstance(error, DeadlineExceeded):  # it knows the last try's time alone
-                        raise _late(within_s) from error
+                        raise DeadlineExceeded.after(within_s) from error
                     raise
                 except ServerError:
                     is_blamed = self._take_blame(call, id)
@@ -231,10 +231,6 @@ def fingerprint_of(call: InferenceRequest) -> Fingerprint:
         for part in tensor.parts:
             digest.update(part)
     return Fingerprint(call.size, digest.digest())
-
-
-def _late(within_s: float) -> DeadlineExceeded:
-    return DeadlineExceeded(f"wanted an answer within {within_s:g} s, got none")
 
 
 def _harmful(reason: str) -> HarmfulRequest:

@@ -225,7 +225,7 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
         case grpc.StatusCode.NOT_FOUND:
             return NotFound(message)
         case grpc.StatusCode.DEADLINE_EXCEEDED:
-            return DeadlineExceeded(f"wanted an answer within {round(timeout_s, 2):g} s, got none")
+            return DeadlineExceeded.after(timeout_s)
         case grpc.StatusCode.CANCELLED:
             return Cancelled("the caller has cancelled the call")
         case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.RESOURCE_EXHAUSTED:

@@ -80,10 +80,7 @@ class Watchdog:
         if step.beat.state is State.IDLE or not limit_s or step.seconds < limit_s:
             return ""
         if step.seconds < STARVED * limit_s:
-            is_waiting = step.beat.state is State.WAITING
-            if is_waiting or step.seconds - self._queued_in(worker, step) < limit_s:
+            queued_s = self._queued(worker.pid) - step.queued_s
+            if step.beat.state is State.WAITING or step.seconds - queued_s < limit_s:
                 return ""
         return f"hung for {step.seconds:.1f} s"
-
-    def _queued_in(self, worker: Worker, step: _Step) -> float:
-        return self._queued(worker.pid) - step.queued_s
