@@ -72,8 +72,9 @@ class CrashReport:
         return json.dumps(line)
 
 
-ANSWER_S = 0.05
-"""Time that a worker gets to write down its Python stack."""
+MAX_ANSWER_S, ASKED_EVERY_S = 0.3, 0.01
+"""Longest time that a hung worker gets to write down its Python stack. Most take some
+milliseconds; on a busy machine the worker must first get a core."""
 RETIRED_S = 2.0
 """Idle time after which a replaced worker is killed. Triton ends the workers that it has replaced,
 but not when another of them died during a call."""
@@ -177,13 +178,23 @@ class WorkerMonitor:
 
     def _report(self, worker: Worker, reason: str, beat: Beat) -> None:
         if not worker.exit_reason and not worker.is_stopped:
-            self._send(worker.pid, ASK)
-            time.sleep(ANSWER_S)
+            self._ask_for_stack(worker)
         stack = self._heartbeats.read_stack(worker.pid)
         report = CrashReport(worker.model, worker.pid, reason, beat, stack, self._log.theirs())
         is_last = not self._is_served(worker.model)
         logger.error("%s", report.to_json())
         self._notify(WorkerDied(worker.model, reason, report.suspects, is_last))
+
+    def _ask_for_stack(self, worker: Worker) -> None:
+        """Let a worker write down its Python stack, and wait until it writes no more."""
+        ends, before = time.monotonic() + MAX_ANSWER_S, ""
+        self._send(worker.pid, ASK)
+        while time.monotonic() < ends:
+            time.sleep(ASKED_EVERY_S)
+            stack = self._heartbeats.read_stack(worker.pid)
+            if stack and stack == before:
+                return
+            before = stack
 
     def _replace(self, model: str) -> None:
         self._old[model] = {worker.pid for worker in self._workers.alive() if worker.model == model}
