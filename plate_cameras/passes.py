@@ -170,12 +170,12 @@ class PassEvent:
 
     Attributes:
         kind: The kind of change.
-        passed: The pass after it.
+        vehicle_pass: The pass after it.
         claim: The lease under which it was seen; None if the camera is not shared.
     """
 
     kind: Literal["agreed", "updated", "closed"]
-    passed: Pass
+    vehicle_pass: Pass
     claim: LeaseClaim | None = None
 
 
@@ -195,8 +195,8 @@ def to_document(event: PassEvent) -> dict[str, Any]:
     """
     return {
         "type": PREFIX + event.kind,
-        "timestamp": to_rfc3339(event.passed.last_seen_s),
-        "data": describe_pass(event.passed),
+        "timestamp": to_rfc3339(event.vehicle_pass.last_seen_s),
+        "data": describe_pass(event.vehicle_pass),
     }
 
 

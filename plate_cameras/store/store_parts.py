@@ -41,11 +41,11 @@ class KeptFrames:
 
     def prepare(self, event: PassEvent) -> PassEvent:
         """Return an event whose frame may be written to pictures and spool."""
-        best = event.passed.best
+        best = event.vehicle_pass.best
         if best.blur:  # it comes from the store
             return event
-        kept = self._keep(event.passed.id, best)
-        return replace(event, passed=replace(event.passed, best=kept))
+        kept = self._keep(event.vehicle_pass.id, best)
+        return replace(event, vehicle_pass=replace(event.vehicle_pass, best=kept))
 
     def _keep(self, pass_id: str, best: BestFrame) -> BestFrame:
         if not best.frame_jpeg or not (self.is_whole or self.has_vehicle):

@@ -90,18 +90,18 @@ def admit(connection: sa.Connection, events: Sequence[AddressedEvent]) -> list[A
     known = read(connection)
     if not known:
         return [*events]
-    ids = sorted({one.event.passed.id for one in events})
+    ids = sorted({one.event.vehicle_pass.id for one in events})
     statement = sa.select(erased_passes.c.id).where(erased_passes.c.id.in_(ids))
     deleted = {*connection.execute(statement).scalars()}
     admitted, dropped = [], []
     for one in events:
-        passed = one.event.passed
+        passed = one.event.vehicle_pass
         is_erased = _matcher(known, one.time_s, is_deleted=passed.id in deleted)
         if is_erased(passed.text) or (not passed.text and any(map(is_erased, _texts(passed)))):
             dropped.append(passed)
             LOG.info("pass %s: an event is not kept: its plate was deleted", passed.id)
         else:
-            event = replace(one.event, passed=_without(passed, is_erased))
+            event = replace(one.event, vehicle_pass=_without(passed, is_erased))
             admitted.append(replace(one, event=event))
     note_pictures(connection, dropped)
     return admitted

@@ -72,11 +72,11 @@ class LeaseFence:
         claimed = [event for event in events if event.event.claim]
         if not claimed:
             return [*events]
-        epochs = _read_epochs(connection, {one.event.passed.camera for one in claimed})
-        stored = _read_stored(connection, {one.event.passed.id for one in claimed})
+        epochs = _read_epochs(connection, {one.event.vehicle_pass.camera for one in claimed})
+        stored = _read_stored(connection, {one.event.vehicle_pass.id for one in claimed})
         admitted, unused = [], []
         for event in events:
-            passed, claim = event.event.passed, event.event.claim
+            passed, claim = event.event.vehicle_pass, event.event.claim
             epoch = epochs.get(passed.camera)
             if epoch is None or claim is None:
                 admitted.append(event)
@@ -92,7 +92,7 @@ class LeaseFence:
             else:
                 unused.append(event)
                 self.rejected += 1
-        note_pictures(connection, (one.event.passed for one in unused))
+        note_pictures(connection, (one.event.vehicle_pass for one in unused))
         return admitted
 
 
@@ -122,12 +122,12 @@ def _read_stored(connection: sa.Connection, ids: Iterable[str]) -> dict[str, Any
 
 def _join(connection: sa.Connection, addressed: AddressedEvent, claim: LeaseClaim) -> Any | None:
     """Return another owner's pass of the same vehicle, and note that it has this id, too."""
-    if not addressed.event.passed.text:
+    if not addressed.event.vehicle_pass.text:
         return None
     other = connection.execute(_others(addressed, claim.epoch)).first()
     if other:
         row = {
-            "id": addressed.event.passed.id,
+            "id": addressed.event.vehicle_pass.id,
             "pass_number": other.number,
             "epoch": claim.epoch,
         }
@@ -145,7 +145,7 @@ def _others(addressed: AddressedEvent, epoch: int) -> sa.Select[Any]:
 
     All times are those of the camera's frames. A pass takes one second id from each lease.
     """
-    columns, passed = passes.c, addressed.event.passed
+    columns, passed = passes.c, addressed.event.vehicle_pass
     taken = sa.exists().where(
         joined_passes.c.pass_number == columns.number, joined_passes.c.epoch == epoch
     )
@@ -174,11 +174,11 @@ def _has_text_of(passed: Pass) -> sa.ColumnElement[bool]:
 
 def _under(stored: Any | None, addressed: AddressedEvent) -> AddressedEvent:
     """Return an event with the id of a stored pass."""
-    passed = addressed.event.passed
+    passed = addressed.event.vehicle_pass
     if stored is None or stored.id == passed.id:
         return addressed
     first_s = min(passed.first_seen_s, stored.first_seen_s)
     # Once it is closed, it stays so; what the other owner has seen later is kept all the same.
     progress = "closed" if stored.progress == "closed" else passed.progress
     joined = replace(passed, id=stored.id, first_seen_s=first_s, progress=progress)
-    return replace(addressed, event=replace(addressed.event, passed=joined))
+    return replace(addressed, event=replace(addressed.event, vehicle_pass=joined))

@@ -62,14 +62,14 @@ class AddressedEvent:
         A pass has one event `agreed` and one `closed`. Each `updated` comes from another frame, so
         its time numbers it. The Standard Webhooks specification forbids full stops in ids.
         """
-        passed = self.event.passed
+        passed = self.event.vehicle_pass
         sequence = round(passed.last_seen_s * 1000) if self.event.kind == "updated" else 0
         return f"{passed.id}_{self.event.kind}_{sequence}".replace(".", "-")
 
     @property
     def time_s(self) -> float:
         """Unix time of the pass. The time in a file counts from its start, so it is of no use."""
-        passed = self.event.passed
+        passed = self.event.vehicle_pass
         return self.stored_s if passed.clock == "file" else passed.first_seen_s
 
 
@@ -81,7 +81,7 @@ def address(
 
 
 def _address(event: PassEvent, sinks: Sequence[Sink], now_s: float, run: str) -> AddressedEvent:
-    passed = event.passed
+    passed = event.vehicle_pass
     local = _to_local(now_s if passed.clock == "file" else passed.last_seen_s, now_s)
     wanting = [sink for sink in sinks if _wants(sink, event, local)]
     conditions = {
@@ -101,7 +101,7 @@ def _to_local(seen_s: float, now_s: float) -> datetime:
 
 
 def _wants(sink: Sink, event: PassEvent, local: datetime) -> bool:
-    passed = event.passed
+    passed = event.vehicle_pass
     score = passed.text_score if passed.text else 0.0
     return (
         event.kind in sink.events
@@ -114,13 +114,16 @@ def _wants(sink: Sink, event: PassEvent, local: datetime) -> bool:
 
 
 PICTURES = ("crop_jpeg", "frame_jpeg")
+PASS_KEY = "passed"
+"""The key of the pass in the files, which other versions of the service read and have written."""
 
 
 def encode(addressed: AddressedEvent) -> bytes:
     """Return an event as the content of a file."""
     table = asdict(addressed)
-    best = table["event"]["passed"]["best"]
-    pictures = [best.pop(name) for name in PICTURES]
+    event = table["event"]
+    event[PASS_KEY] = event.pop("vehicle_pass")
+    pictures = [event[PASS_KEY]["best"].pop(name) for name in PICTURES]
     table["lengths"] = [len(picture) for picture in pictures]
     return b"\n".join((json.dumps(table).encode(), b"".join(pictures)))
 
@@ -137,7 +140,9 @@ def decode(content: bytes) -> AddressedEvent:
         crop, frame = table.pop("lengths")
         if len(pictures) != crop + frame:
             raise ValueError(f"wanted {crop + frame} bytes of pictures, got {len(pictures)}")
-        best = table["event"]["passed"]["best"]
+        event = table["event"]
+        event["vehicle_pass"] = event.pop(PASS_KEY)
+        best = event["vehicle_pass"]["best"]
         best |= {"crop_jpeg": pictures[:crop], "frame_jpeg": pictures[crop:]}
         return _adapter().validate_python(table)
     except ValidationError as error:  # its text holds values, such as plates

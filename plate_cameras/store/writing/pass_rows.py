@@ -12,7 +12,7 @@ from plate_cameras.store.writing.pictures import digest_of
 
 
 def to_pass_row(addressed: AddressedEvent) -> Row:
-    passed, claim = addressed.event.passed, addressed.event.claim
+    passed, claim = addressed.event.vehicle_pass, addressed.event.claim
     best = passed.best
     return flatten(passed) | {
         "stored_s": addressed.stored_s,

@@ -59,7 +59,7 @@ class PassWriter:
         for addressed in events:
             of_claims[addressed.event.claim].append(addressed)
         last = [addressed for some in of_claims.values() for addressed in _latest(some).values()]
-        best = [addressed.event.passed.best for addressed in last]
+        best = [addressed.event.vehicle_pass.best for addressed in last]
         return [picture for look in best for picture in (look.crop_jpeg, look.frame_jpeg)]
 
     def write(
@@ -92,7 +92,7 @@ class PassWriter:
         newer = [
             addressed
             for addressed in latest.values()
-            if _is_news(addressed, known.get(addressed.event.passed.id))
+            if _is_news(addressed, known.get(addressed.event.vehicle_pass.id))
         ]
         _write_passes(connection, newer, known, kept_s)
         numbers = {key: row.number for key, row in known.items()}
@@ -101,11 +101,11 @@ class PassWriter:
         told = [
             addressed
             for addressed in events
-            if not _is_late(addressed, known.get(addressed.event.passed.id))
+            if not _is_late(addressed, known.get(addressed.event.vehicle_pass.id))
         ]
         self._write_deliveries(connection, told, numbers, kept_s, hits)
         self._write_changes(
-            connection, events, {addressed.event.passed.id for addressed in newer}, numbers
+            connection, events, {addressed.event.vehicle_pass.id for addressed in newer}, numbers
         )
 
     def _write_parts(
@@ -119,13 +119,15 @@ class PassWriter:
         """Write the readings, zones and hits of passes, in place of those that are there."""
         rows: dict[sa.Table, list[Row]] = {table: [] for table in PARTS}
         for addressed in events:
-            passed = addressed.event.passed
+            passed = addressed.event.vehicle_pass
             number = numbers[passed.id]
             rows[readings] += to_reading_rows(passed, number)
             rows[pass_zones] += to_zone_rows(passed, number)
             rows[list_hits] += to_hit_rows(passed, number, hits[to_question(addressed)])
         again = [
-            numbers[key] for addressed in events if (key := addressed.event.passed.id) in known
+            numbers[key]
+            for addressed in events
+            if (key := addressed.event.vehicle_pass.id) in known
         ]
         for table, added in rows.items():
             if again:
@@ -145,7 +147,10 @@ class PassWriter:
             for addressed in admit(connection, events, hits)
             if addressed.sinks
             for row in to_delivery_rows(
-                addressed, numbers[addressed.event.passed.id], kept_s, hits[to_question(addressed)]
+                addressed,
+                numbers[addressed.event.vehicle_pass.id],
+                kept_s,
+                hits[to_question(addressed)],
             )
         ]
         write_rows(connection, deliveries, rows, keep_first("id", "sink"))
@@ -162,7 +167,7 @@ class PassWriter:
         rows = [
             {"pass_number": numbers[passed.id], "kind": addressed.event.kind, "time_s": now_s}
             for addressed in events
-            if (passed := addressed.event.passed).id in changed
+            if (passed := addressed.event.vehicle_pass).id in changed
         ]
         write_rows(connection, pass_changes, rows)
 
@@ -172,7 +177,7 @@ def _split_by_lease(events: Sequence[AddressedEvent]) -> Iterator[list[Addressed
     some: list[AddressedEvent] = []
     epochs: dict[str, int | None] = {}
     for addressed in events:
-        camera = addressed.event.passed.camera
+        camera = addressed.event.vehicle_pass.camera
         epoch = addressed.event.claim.epoch if addressed.event.claim else None
         if epochs.setdefault(camera, epoch) != epoch:
             yield some
@@ -186,9 +191,9 @@ def _latest(events: Sequence[AddressedEvent]) -> dict[str, AddressedEvent]:
     """Return the last event of each pass, by the pass's id; writers lock passes in this order."""
     latest: dict[str, AddressedEvent] = {}
     for addressed in events:
-        before = latest.get(addressed.event.passed.id)
+        before = latest.get(addressed.event.vehicle_pass.id)
         if before is None or before.event.kind != "closed":
-            latest[addressed.event.passed.id] = addressed
+            latest[addressed.event.vehicle_pass.id] = addressed
     return dict(sorted(latest.items()))
 
 
@@ -219,7 +224,7 @@ def _deletion(dialect: str, table: sa.Table) -> sa.Delete:
 
 def _add_cameras(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
     """Add the cameras of events that are not known; they have no lists."""
-    names = sorted({addressed.event.passed.camera for addressed in events})
+    names = sorted({addressed.event.vehicle_pass.camera for addressed in events})
     known = {
         row.name for row in connection.execute(_cameras(connection.dialect.name), {"names": names})
     }
@@ -256,7 +261,7 @@ def _is_news(addressed: AddressedEvent, known: Any | None) -> bool:
     """Tell whether an event is newer than what is stored: a write may be repeated late."""
     if known is None:
         return True
-    passed = addressed.event.passed
+    passed = addressed.event.vehicle_pass
     if known.progress == "closed":
         return passed.progress == "closed" and passed.last_seen_s >= known.last_seen_s
     return passed.progress == "closed" or passed.last_seen_s >= known.last_seen_s

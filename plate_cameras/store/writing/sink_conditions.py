@@ -23,7 +23,7 @@ Times = dict[tuple[str, str], list[float]]
 
 
 def to_question(addressed: AddressedEvent) -> Question:
-    passed = addressed.event.passed
+    passed = addressed.event.vehicle_pass
     return passed.camera, passed.text, addressed.time_s
 
 
@@ -40,7 +40,7 @@ def admit(
 
 
 def _admit(addressed: AddressedEvent, hits: Mapping[int, ListHit], times: Times) -> AddressedEvent:
-    text, now_s = addressed.event.passed.text, addressed.stored_s
+    text, now_s = addressed.event.vehicle_pass.text, addressed.stored_s
     lists, sinks = {hit.list for hit in hits.values()}, []
     for sink in addressed.sinks:
         condition = addressed.conditions.get(sink)
@@ -60,7 +60,7 @@ def _read_times(connection: sa.Connection, events: Sequence[AddressedEvent]) -> 
     """Return when sinks with a hold-off had events of these plates."""
     asked = defaultdict[str, list[tuple[float, float, str]]](list)
     for addressed in events:
-        text, now_s = addressed.event.passed.text, addressed.stored_s
+        text, now_s = addressed.event.vehicle_pass.text, addressed.stored_s
         for sink in addressed.sinks:
             condition = addressed.conditions.get(sink)
             if condition and condition.hold_off_s and text:

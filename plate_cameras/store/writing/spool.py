@@ -229,7 +229,7 @@ class Spool:
             if self._drop_oldest_update(len(content)):
                 continue
             if kind == "updated":
-                self._count_dropped(event.event.passed.id)
+                self._count_dropped(event.event.vehicle_pass.id)
                 return None
             raise StoreUnavailable(f"the spool is full: {self.folder}")
         return file

@@ -143,7 +143,7 @@ def _shows(content: bytes, text: str) -> bool:
     if json.dumps(text).encode() not in content:
         return False
     try:
-        passed = decode(content).event.passed
+        passed = decode(content).event.vehicle_pass
     except RejectedValue:  # damaged; its text may still be there
         return True
     read = not passed.text and any(

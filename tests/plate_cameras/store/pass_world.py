@@ -285,10 +285,10 @@ class World:
         """Return an event with two more readings of the vehicle."""
         plate = make_plate(vehicle.texts[-1])
         more = tuple(Observation(self.camera_s + at, plate, 0.7, 0.5) for at in range(2))
-        passed = event.passed
+        passed = event.vehicle_pass
         looks = (passed.observations + more)[-20:]
         changed = {"text": vehicle.texts[-1], "last_seen_s": self.camera_s + 1}
-        return replace(event, passed=replace(passed, observations=looks, **changed))
+        return replace(event, vehicle_pass=replace(passed, observations=looks, **changed))
 
     def change_text(self, vehicle: Vehicle) -> None:
         """Let the owner read the plate better, and report it."""
@@ -322,7 +322,7 @@ class World:
     def _write(self, watcher: Watcher, number: int, kind: Kind) -> None:
         seen = watcher.open[number]
         progress = "closed" if kind == "closed" else "agreed"
-        passed = replace(seen.event.passed, progress=progress)
+        passed = replace(seen.event.vehicle_pass, progress=progress)
         claim = LeaseClaim(watcher.epoch, seen.is_certain)
         watcher.store.write([PassEvent(kind, passed, claim)], [WEBHOOK])
 
@@ -352,8 +352,8 @@ class World:
         def act(watcher: Watcher) -> None:
             if not watcher.store.replay_spool():
                 left = watcher.store.unclosed.of_former_owners(watcher.name)
-                told = {one.event.passed.id for one in watcher.open.values()}
-                assert not {event.passed.id for event in left} & told
+                told = {one.event.vehicle_pass.id for one in watcher.open.values()}
+                assert not {event.vehicle_pass.id for event in left} & told
                 watcher.store.write(left, [WEBHOOK])
 
         self.run(machine, act)

@@ -96,8 +96,8 @@ def make_event(
 
 def pictured(event: PassEvent, crop: bytes, frame: bytes = b"frame") -> PassEvent:
     """Return an event with these pictures."""
-    best = replace(event.passed.best, crop_jpeg=crop, frame_jpeg=frame)
-    return replace(event, passed=replace(event.passed, best=best))
+    best = replace(event.vehicle_pass.best, crop_jpeg=crop, frame_jpeg=frame)
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, best=best))
 
 
 def read_rows(database: Database, *columns: sa.ColumnElement[Any]) -> list[tuple[Any, ...]]:

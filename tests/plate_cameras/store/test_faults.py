@@ -39,8 +39,8 @@ DISK_BYTES = 1_200_000
 def make_heavy_event(pass_id: str, readings: int = 1) -> PassEvent:
     """Return an event with a large picture of its own, and many readings."""
     event = pictured(make_event(pass_id), os.urandom(PICTURE_BYTES), b"")
-    looks = event.passed.observations * readings
-    return replace(event, passed=replace(event.passed, observations=looks))
+    looks = event.vehicle_pass.observations * readings
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, observations=looks))
 
 
 def check_written(store: PassStore, names: Sequence[str]) -> None:
@@ -222,7 +222,7 @@ def test_several_writers_and_claimers_are_safe(
         list(threads.map(write, stores, own))
         claimed = [one for ids in threads.map(claim, stores) for one in ids]
 
-    names = sorted(event.passed.id for event in [*shared, *chain.from_iterable(own)])
+    names = sorted(event.vehicle_pass.id for event in [*shared, *chain.from_iterable(own)])
     check_written(stores[0], names)
     assert [store.writer.spool.counts.spooled for store in stores] == [0] * 4
     assert sorted(claimed) == [f"{name}_closed_0" for name in names]

@@ -141,20 +141,20 @@ def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room)
     send(room, "own", form(("shot", "image/jpeg", SHOWN)), "office")
     camera = Camera("own", "push:other", message=MessageForm())
     asyncio.run(read_and_die(camera))
-    assert [event.passed.text for event in read(room, camera)] == ["A123BC77"]
+    assert [event.vehicle_pass.text for event in read(room, camera)] == ["A123BC77"]
     assert room.store.pushed.waiting("own") == []
 
 
 def test_of_a_picture_that_the_service_refuses_the_cameras_reading_is_left(room: Room) -> None:
     send(room, "axis", AXIS)
     [event] = read(room, camera_of("axis"), PictureError("too many plates"))
-    assert (event.passed.text, event.passed.best.pictures) == ("A123BC77", ())
+    assert (event.vehicle_pass.text, event.vehicle_pass.best.pictures) == ("A123BC77", ())
 
 
 def test_a_damaged_picture_is_left_out_and_others_are_read(room: Room) -> None:
     send(room, "axis", VENDORS["axis"]("B777BB77", b"\xff\xd8\xff" + b"damaged" * 1000))
     send(room, "axis", AXIS)
-    assert {event.passed.text for event in read(room, camera_of("axis"))} == {"A123BC77"}
+    assert {event.vehicle_pass.text for event in read(room, camera_of("axis"))} == {"A123BC77"}
 
 
 def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> None:
@@ -162,7 +162,7 @@ def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> Non
     assert send(room, "hikvision", heartbeat)[1] == {"result": "ignored"}
     hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
     send(room, "hikvision", hikvision("A123BC77", SHOWN, time=hour_ago))
-    passed = read(room, camera_of("hikvision"))[-1].passed
+    passed = read(room, camera_of("hikvision"))[-1].vehicle_pass
     assert time.time() - passed.first_seen_s == pytest.approx(3600, abs=30)
     now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     assert passed.last_moment_s is not None

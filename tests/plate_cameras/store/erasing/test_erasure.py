@@ -55,8 +55,8 @@ def shown(event: PassEvent, name: bytes) -> PassEvent:
 
 def misread() -> PassEvent:
     """Return another vehicle's pass, one of whose frames was read as the plate."""
-    wrong = make_event("wrong", TEXT).passed.observations[:1]
-    looks = wrong + make_event("misread", MISREAD).passed.observations
+    wrong = make_event("wrong", TEXT).vehicle_pass.observations[:1]
+    looks = wrong + make_event("misread", MISREAD).vehicle_pass.observations
     candidates = ((MISREAD, 0.9), (TEXT, 0.05))
     return make_event("misread", MISREAD, observations=looks, candidates=candidates)
 
@@ -68,7 +68,10 @@ def events_of_the_plate() -> list[PassEvent]:
         shown(make_event("a", TEXT, "updated", last_seen_s=NOW_S - 30), b"later"),
         shown(make_event("a", TEXT, last_seen_s=NOW_S - 20), b"last"),
         *(shown(make_event(f"again {at}", TEXT), bytes([at])) for at in range(20)),
-        shown(replace(unread, passed=replace(unread.passed, text="", candidates=())), b"unread"),
+        shown(
+            replace(unread, vehicle_pass=replace(unread.vehicle_pass, text="", candidates=())),
+            b"unread",
+        ),
     ]
 
 

@@ -44,10 +44,10 @@ def find(store: PassStore, *texts: str) -> set[str]:
 def unread(pass_id: str, *texts: str) -> PassEvent:
     """Return an event of a pass without a text, with the readings of its frames."""
     event = make_event(pass_id)
-    (one, _), best = event.passed.observations, event.passed.best
+    (one, _), best = event.vehicle_pass.observations, event.vehicle_pass.best
     looks = tuple(replace(one, plate=make_plate(text)) for text in texts)
-    passed = replace(event.passed, text="", candidates=(), observations=looks)
-    return replace(event, passed=replace(passed, best=replace(best, observation=looks[-1])))
+    passed = replace(event.vehicle_pass, text="", candidates=(), observations=looks)
+    return replace(event, vehicle_pass=replace(passed, best=replace(best, observation=looks[-1])))
 
 
 def test_events_of_all_deleted_plates_are_dropped_and_others_stay_as_they_are(
@@ -127,7 +127,7 @@ def test_another_vehicle_s_event_loses_the_text_wherever_it_was_misread(
 ) -> None:
     event, plate = make_event("a", OTHER), make_plate(OTHER)
     late, stored = (
-        replace(event, passed=misread(event.passed, replace(plate, **fields)))
+        replace(event, vehicle_pass=misread(event.vehicle_pass, replace(plate, **fields)))
         for fields in (wrong, kept)
     )
     remember(store, TEXT)

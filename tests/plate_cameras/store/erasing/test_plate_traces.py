@@ -72,7 +72,7 @@ def test_a_text_is_redacted_however_it_is_written(words: str, redacted: str) -> 
 def misread(pass_id: str = "a") -> PassEvent:
     """Return a pass in whose frames the plate is the reading, a candidate, or absent."""
     candidates = ((OTHER, 0.9), (TEXT, 0.05))
-    one, _ = make_event(pass_id, OTHER).passed.observations
+    one, _ = make_event(pass_id, OTHER).vehicle_pass.observations
     changes = {"text": TEXT, "candidates": ()}, {"candidates": candidates}, {}
     looks = tuple(
         replace(one, time_s=one.time_s + at, plate=replace(one.plate, **change))
@@ -135,7 +135,7 @@ def test_the_other_traces_go_though_those_of_passes_cannot(
 @pytest.fixture
 def filled(store: PassStore) -> PassStore:
     """Return a store with passes of the plate, of a similar text, and of the plate in one frame."""
-    looks = make_event("c", TEXT).passed.observations
+    looks = make_event("c", TEXT).vehicle_pass.observations
     in_a_frame = make_event("c", "", candidates=(), observations=looks)
     store.write([make_event("a", TEXT), make_event("b", OTHER), in_a_frame], [WEBHOOK])
     return store

@@ -77,7 +77,7 @@ def test_a_list_may_have_its_own_time(
 
 def test_a_picture_stays_while_another_pass_shows_it(store: PassStore) -> None:
     first, second = make_event("a"), make_event("b", first_seen_s=NOW_S + DAY_S)
-    store.write([first, pictured(second, b"crop b", first.passed.best.frame_jpeg)], [])
+    store.write([first, pictured(second, b"crop b", first.vehicle_pass.best.frame_jpeg)], [])
     frame = store.get("a", REQUESTER).found.frame or ""
 
     assert store.delete_expired(NOW_S + 30 * DAY_S + 60).pictures == 1

@@ -31,7 +31,7 @@ def make_passes(story: str) -> list[PassEvent]:
         seen_s = NOW_S - 500 + 10 * at
         times_s = {"first_seen_s": seen_s, "last_seen_s": seen_s + 1}
         changes: dict[str, Any] = {**times_s, "direction": direction}
-        passed = replace(event.passed, **changes)
+        passed = replace(event.vehicle_pass, **changes)
         events.append(PassEvent("closed", passed))
     return events
 

@@ -52,9 +52,9 @@ def seen(
 
 def read_as(event: PassEvent, *texts: str) -> PassEvent:
     """Return an event with these readings of its frames."""
-    look = event.passed.observations[0]
+    look = event.vehicle_pass.observations[0]
     looks = tuple(replace(look, plate=make_plate(text)) for text in texts)
-    return replace(event, passed=replace(event.passed, observations=looks))
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, observations=looks))
 
 
 OLD, NEW = seen("old", -5, CLAIM), seen("new", 5, NEXT)
@@ -273,7 +273,9 @@ def test_two_owners_who_write_at_once_make_one_pass(
     database = stores[0].writer.database
     row = {"camera": "bridge", "watcher": "new", "epoch": 2, "taken_s": TAKEN_S, "expires_s": 0.0}
     execute(database, sa.insert(camera_leases).values(row))
-    pair = [replace(one, passed=replace(one.passed, camera="bridge")) for one in (OLD, NEW)]
+    pair = [
+        replace(one, vehicle_pass=replace(one.vehicle_pass, camera="bridge")) for one in (OLD, NEW)
+    ]
     with ThreadPoolExecutor(1) as thread:
         with database.writing() as connection:
             stores[0].writer.rows.write(connection, address(pair[:1], [], NOW_S))

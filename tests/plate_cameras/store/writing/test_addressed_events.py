@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from plate_cameras.store.writing.addressed_events import AddressedEvent, address
 from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event
 
 EVENT = AddressedEvent(make_event("a"), ("webhook", "file"), NOW_S)
-BEST = replace(EVENT.event.passed.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
+BEST = replace(EVENT.event.vehicle_pass.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,10 @@ BEST = replace(EVENT.event.passed.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
 )
 def test_an_event_returns_as_it_was(event: AddressedEvent) -> None:
     assert decode(encode(event)) == event
+
+
+def test_a_file_names_the_parts_of_an_event_as_other_versions_do() -> None:
+    assert [*json.loads(encode(EVENT).split(b"\n")[0])["event"]] == ["kind", "claim", "passed"]
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,11 @@ def framed() -> PassEvent:
     event = make_event("a")
     own, other = (tuple(map(float, box)) for box in street().xyxy)
     _, jpeg = cv2.imencode(".jpg", street().picture)
-    best = event.passed.best
+    best = event.vehicle_pass.best
     plate = replace(best.observation.plate, xyxy=own)
     seen = replace(best.observation, plate=plate)
     best = replace(best, observation=seen, frame_jpeg=jpeg.tobytes(), others=(other,))
-    return replace(event, passed=replace(event.passed, best=best))
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, best=best))
 
 
 def read(jpeg: bytes) -> np.ndarray:
@@ -43,27 +43,29 @@ def cut(picture: np.ndarray, number: int) -> np.ndarray:
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates"])
 def test_a_kept_frame_shows_its_own_plate_alone(blur: str) -> None:
-    kept = read(KeptFrames(True, blur).prepare(framed()).passed.best.frame_jpeg)
+    kept = read(KeptFrames(True, blur).prepare(framed()).vehicle_pass.best.frame_jpeg)
     assert abs(cut(kept, 0) - cut(street().picture, 0)).mean() < 8
     assert cut(street().picture, 1).std() > 30
     assert cut(kept, 1).std() < 8
 
 
 def test_a_frame_stays_as_it_is_without_blur() -> None:
-    best = framed().passed.best
-    assert KeptFrames(True, "none").prepare(framed()).passed.best == replace(best, blur="none")
+    best = framed().vehicle_pass.best
+    assert KeptFrames(True, "none").prepare(framed()).vehicle_pass.best == replace(
+        best, blur="none"
+    )
 
 
 def test_without_the_wish_no_frame_is_kept() -> None:
     event = KeptFrames().prepare(framed())
-    assert event.passed.best.frame_jpeg == b""
-    assert event.passed.best.crop_jpeg == framed().passed.best.crop_jpeg
+    assert event.vehicle_pass.best.frame_jpeg == b""
+    assert event.vehicle_pass.best.crop_jpeg == framed().vehicle_pass.best.crop_jpeg
 
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates", "none"])
 def test_a_small_picture_of_the_vehicle_is_kept_once(blur: str) -> None:
     prepared = KeptFrames(False, blur, has_vehicle=True).prepare(framed())
-    best = prepared.passed.best
+    best = prepared.vehicle_pass.best
     assert best.part is not None
     x0, y0, x1, y1 = best.part
     px0, py0, px1, py1 = best.observation.plate.xyxy
@@ -81,7 +83,7 @@ def test_a_small_picture_of_the_vehicle_is_kept_once(blur: str) -> None:
 
 def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     event = KeptFrames(True).prepare(make_event("a"))
-    assert event.passed.best.frame_jpeg == b""
+    assert event.vehicle_pass.best.frame_jpeg == b""
     assert "a: the frame is left out" in caplog.text
 
 
@@ -91,8 +93,8 @@ def test_the_spool_gets_no_more_than_the_pictures(
     opening(f"sqlite:///{tmp_path}/missing/passes.db").write([framed()], [])
     [file] = (tmp_path / "spool").glob("*.event")
 
-    assert framed().passed.best.frame_jpeg not in file.read_bytes()
-    assert framed().passed.best.crop_jpeg in file.read_bytes()
+    assert framed().vehicle_pass.best.frame_jpeg not in file.read_bytes()
+    assert framed().vehicle_pass.best.crop_jpeg in file.read_bytes()
 
 
 def test_the_store_blurs_what_it_keeps(opening: Callable[..., PassStore]) -> None:

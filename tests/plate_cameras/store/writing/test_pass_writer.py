@@ -40,8 +40,8 @@ def seen(kind: Kind, at_s: float, text: str = "A123BC77", pass_id: str = "a") ->
 
 
 def claimed(event: PassEvent, epoch: int, *, camera: str = "gate") -> PassEvent:
-    passed = replace(event.passed, camera=camera)
-    return replace(event, passed=passed, claim=LeaseClaim(epoch, is_certain=True))
+    passed = replace(event.vehicle_pass, camera=camera)
+    return replace(event, vehicle_pass=passed, claim=LeaseClaim(epoch, is_certain=True))
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def event(pass_id: str, kind: Kind = "closed", text: str = "A123BC77") -> Addres
 
 
 def ids(spool: Spool) -> list[str]:
-    return [f"{one.event.event.passed.id} {one.event.event.kind}" for one in spool.oldest(99)]
+    return [f"{one.event.event.vehicle_pass.id} {one.event.event.kind}" for one in spool.oldest(99)]
 
 
 def files_in(folder: Path) -> list[str]:
@@ -183,7 +183,7 @@ def test_a_plate_is_erased_from_the_spools_of_all_watchers(
 
 
 def test_another_vehicles_event_stays_though_a_frame_was_misread(spool: Spool) -> None:
-    changed = {"observations": make_event("a", "A128BC77").passed.observations}
+    changed = {"observations": make_event("a", "A128BC77").vehicle_pass.observations}
     read, unreadable = make_event("a", **changed), make_event("b", "", **changed)
     spool.put([AddressedEvent(one, (), NOW_S) for one in (read, unreadable)])
 

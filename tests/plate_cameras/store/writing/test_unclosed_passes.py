@@ -70,7 +70,7 @@ def test_the_clock_of_a_camera_keeps_no_pass_open(
 ) -> None:
     taken_s = take(database, ago_s=90)
     event = told("a", taken_s - 7 + ahead_s)
-    store.write([replace(event, passed=replace(event.passed, clock=clock))], [])
+    store.write([replace(event, vehicle_pass=replace(event.vehicle_pass, clock=clock))], [])
     assert close_left(store, "next", []) == 1
     assert states(store) == {"a": "closed"}
 
@@ -115,7 +115,9 @@ def test_the_next_owner_waits_by_its_own_clock_and_again_when_the_camera_came_ba
     def left_after(age_s: float) -> list[tuple[str, str, str]]:
         moment_s[0] = age_s
         events = unclosed.of_former_owners("next")
-        return [(event.kind, event.passed.id, event.passed.progress) for event in events]
+        return [
+            (event.kind, event.vehicle_pass.id, event.vehicle_pass.progress) for event in events
+        ]
 
     assert left_after(0.0) == []
     assert left_after(SETTLED_S - 1) == []
@@ -133,7 +135,7 @@ def test_a_pass_whose_readings_or_pictures_were_deleted_is_closed(
     store.write([told("a", taken_s - 5)], [])
     shutil.rmtree(tmp_path / "pictures")
     (event,) = store.unclosed.of_former_owners("next")
-    best = event.passed.best
+    best = event.vehicle_pass.best
     assert (best.crop_jpeg, best.frame_jpeg) == (b"", b"")
     assert best.observation.time_s == taken_s - 4
     with database.writing() as connection:
@@ -152,7 +154,7 @@ def test_the_next_run_closes_what_a_killed_watch_has_left(
     killed.close()
     store = opening(url, clock=lambda: NOW_S + step_s)
     store.write([make_event("own", kind="agreed")], [])
-    assert [one.passed.id for one in store.unclosed.interrupted(["gate"])] == ["a"]
+    assert [one.vehicle_pass.id for one in store.unclosed.interrupted(["gate"])] == ["a"]
     assert store.unclosed.interrupted(["yard"]) == []
     store.write(store.unclosed.interrupted(["gate"]), [])
     assert states(store) == {"a": "closed", "b": "closed", "own": "agreed"}
