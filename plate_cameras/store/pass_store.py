@@ -64,10 +64,10 @@ class PassStore:
         inside: Knows the vehicles that are inside of sites.
         live: States, stills and drawn areas of cameras.
         leases: The cameras that watchers share.
-        unclosed: Passes that a watcher did not live to close.
+        unclosed_passes: Passes that a watcher did not live to close.
         openings: Keeps what gates did.
         commands: Carries people's commands to gates.
-        pushed: Pictures that cameras have sent, until they are read.
+        pushed_pictures: Pictures that cameras have sent, until they are read.
     """
 
     def __init__(self, parts: StoreParts, retention_days: float) -> None:
@@ -91,13 +91,13 @@ class PassStore:
         self.commands = GateCommands(parts.database, parts.clock, self.clock.now_s)
         self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
-        self.pushed = PushedPictures(parts.database, parts.clock)
-        self.unclosed = UnclosedPasses(parts.database, parts.pictures)
+        self.pushed_pictures = PushedPictures(parts.database, parts.clock)
+        self.unclosed_passes = UnclosedPasses(parts.database, parts.pictures)
         self.begin_run()
 
     def begin_run(self) -> None:
         """Begin to tell of passes; what is open from before was left by an earlier run."""
-        self.unclosed.run = os.urandom(8).hex()
+        self.unclosed_passes.run = os.urandom(8).hex()
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""
@@ -113,7 +113,7 @@ class PassStore:
         """
         kept = [self._frames.prepare(event) for event in events]
         if kept:
-            self.writer.write(address(kept, sinks, self._clock(), self.unclosed.run))
+            self.writer.write(address(kept, sinks, self._clock(), self.unclosed_passes.run))
 
     def replay_spool(self) -> int:
         """Write what waits in the spool, if the database can be used. Return what still waits."""
@@ -170,7 +170,7 @@ class PassStore:
         """
         try:
             with self._database.reading() as connection:
-                stored = read_details(connection, pass_id, EVERYTHING).found
+                stored = read_details(connection, pass_id, EVERYTHING).found_pass
             return [self.picture(digest) for digest in (stored.crop, stored.frame) if digest]
         except UnknownName:  # retention or a request of the plate's owner has removed it
             return []

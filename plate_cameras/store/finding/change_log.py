@@ -33,7 +33,7 @@ class PassChange:
 
     number: int
     kind: str
-    found: FoundPass
+    found_pass: FoundPass
     hits: tuple[StoredHit, ...]
     settled: int
 

@@ -185,7 +185,7 @@ class PassDetails:
         neighbours: Other passes of the same plate, the newest first, if they were asked for.
     """
 
-    found: FoundPass
+    found_pass: FoundPass
     readings: tuple[StoredReading, ...]
     hits: tuple[StoredHit, ...]
     neighbours: tuple[FoundPass, ...] = ()

@@ -200,9 +200,9 @@ def read_details(
     if found is None or not scope.sees(found["camera"]):
         raise UnknownName(f"there is no pass {pass_id!r}")
     details = describe(connection, to_found(found), scope)
-    if not neighbours or not details.found.text:
+    if not neighbours or not details.found_pass.text:
         return details
-    return replace(details, neighbours=_read_neighbours(connection, details.found, scope))
+    return replace(details, neighbours=_read_neighbours(connection, details.found_pass, scope))
 
 
 def _read_neighbours(

@@ -43,7 +43,7 @@ class BufferedWriter:
     database: Database
     pictures: PictureStore
     spool: Spool
-    rows: PassWriter
+    pass_writer: PassWriter
     kept: KeptClock
     monotonic: Callable[[], float] = steady_s
     last_error: str = ""
@@ -164,15 +164,15 @@ class BufferedWriter:
         self.prepare()
         kept_s = self.kept.now_s()
         with self.database.reading(SEARCH_S) as connection:  # without the lock of a writer
-            self.rows.lookup.refresh(connection)
+            self.pass_writer.lookup.refresh(connection)
             before = read_round(connection)  # else pictures without passes would be left
-        shown = self.rows.pictures(events)
+        shown = self.pass_writer.pictures(events)
         put_all(self.pictures, shown)
         with self.database.writing() as connection:
             if lock_pictures(connection) != before:  # some may have been removed since
                 put_all(self.pictures, shown)
             admitted = erasures.admit(connection, events)
-            self.rows.write(connection, admitted, kept_s)
+            self.pass_writer.write(connection, admitted, kept_s)
 
     def _replay_batch(self) -> None:
         # After a failure, one event shows whether the database is back.

@@ -112,7 +112,7 @@ class UnclosedPasses:
 
 
 def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
-    found = details.found
+    found = details.found_pass
     looks = tuple(_to_observation(reading, found.format) for reading in details.readings)
     shown = StoredReading(found.best["time_s"], "", 0.0, (), tuple(found.best["box"]), 0.0, 0.0)
     looks = looks or (_to_observation(shown, found.format),)

@@ -184,7 +184,7 @@ class World:
             database, writer.pictures, writer, KeptFrames(blur="none"), lambda: self.unix_s
         )
         watcher = Watcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), database)
-        watcher.store.unclosed = type(watcher.store.unclosed)(
+        watcher.store.unclosed_passes = type(watcher.store.unclosed_passes)(
             database, writer.pictures, clock=lambda: self.steady_s
         )
         self.watchers[machine] = watcher
@@ -351,7 +351,7 @@ class World:
 
         def act(watcher: Watcher) -> None:
             if not watcher.store.replay_spool():
-                left = watcher.store.unclosed.of_former_owners(watcher.name)
+                left = watcher.store.unclosed_passes.of_former_owners(watcher.name)
                 told = {one.event.vehicle_pass.id for one in watcher.open.values()}
                 assert not {event.vehicle_pass.id for event in left} & told
                 watcher.store.write(left, [WEBHOOK])

@@ -29,7 +29,7 @@ def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None
     store.write([make_event("a")], [])
 
     details = store.get("a", REQUESTER)
-    found = details.found
+    found = details.found_pass
     assert (found.text, found.region_code, found.zones) == ("A123BC77", "77", ("drive",))
     assert found.candidates == (("A123BC77", 0.98), ("B777BB77", 0.01))
     assert found.crossings == ({"line": "stop", "side": "left", "time_s": NOW_S - 59},)
@@ -113,7 +113,7 @@ def pushed(number: int, camera: str = "gate") -> PushedPicture:
 
 
 def test_pictures_wait_in_their_order_until_they_are_finished(store: PassStore) -> None:
-    queue = store.pushed
+    queue = store.pushed_pictures
     assert [number for number in (3, 1, 2, 1, 4, 5) if queue.put(pushed(number))] == [3, 1, 2, 4, 5]
     assert queue.put(pushed(1, "yard"))
     assert queue.cameras() == {"gate", "yard"}
@@ -127,7 +127,7 @@ def test_pictures_wait_in_their_order_until_they_are_finished(store: PassStore) 
 
 
 def test_pictures_wait_as_long_as_passes_are_kept_and_digests_a_day(store: PassStore) -> None:
-    queue = store.pushed
+    queue = store.pushed_pictures
     for number in (1, 2):
         queue.put(pushed(number))
     queue.finish("gate", pushed(1).digest)

@@ -115,7 +115,7 @@ def test_hidden_passes_and_their_pictures_are_not_there(filled: PassStore) -> No
     nobody = Requester("anna", "-", Scope(("empty",), frozenset()))
     assert filled.search(PassQuery(), nobody).passes == ()
     assert filled.reader.count_by_camera(CountQuery(), nobody.scope) == []
-    assert filled.get("gate-1", GATE_ONLY).found.camera == "gate"
+    assert filled.get("gate-1", GATE_ONLY).found_pass.camera == "gate"
     assert filled.reader.picture_of("gate-1", "crop", GATE_ONLY.scope)
     with pytest.raises(UnknownName, match="no pass 'yard-1'"):
         filled.get("yard-1", GATE_ONLY)

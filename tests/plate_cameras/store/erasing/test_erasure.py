@@ -139,7 +139,7 @@ def test_other_vehicles_stay_when_a_plate_is_deleted(store: PassStore, database:
 
     assert len(read_rows(database, passes.c.number)) == OTHERS + 3
     kept = store.get("misread", REQUESTER)
-    assert kept.found.candidates == ((MISREAD, 0.9),)
+    assert kept.found_pass.candidates == ((MISREAD, 0.9),)
     assert [reading.text for reading in kept.readings] == ["", MISREAD, MISREAD]
     assert sorted(find_ids(store, PassQuery(MISREAD))) == ["corrected", "misread"]
     assert store.get("listed", REQUESTER).hits[0].note == "second car of deleted"

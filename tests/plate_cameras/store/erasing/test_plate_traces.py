@@ -179,7 +179,9 @@ def test_each_question_is_recorded(filled: PassStore, database: Database, tmp_pa
 def test_an_export_has_one_pass_in_memory(store: PassStore, tmp_path: Path, name: str) -> None:
     store.write([make_event("a")], [])
     details = store.get("a", REQUESTER)
-    hit = replace(details, found=replace(details.found, text="A" * 100_000, crop=None, frame=None))
+    hit = replace(
+        details, found_pass=replace(details.found_pass, text="A" * 100_000, crop=None, frame=None)
+    )
     tracemalloc.start()
     count = export_passes(
         (hit for _ in range(100)), PictureFolder(tmp_path / "no"), tmp_path / name

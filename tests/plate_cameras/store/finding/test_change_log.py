@@ -20,7 +20,7 @@ NUMBERS = count()
 
 
 def read(reader: ChangeReader) -> list[tuple[str, str]]:
-    return [(one.kind, one.found.id) for one in reader.read()]
+    return [(one.kind, one.found_pass.id) for one in reader.read()]
 
 
 def test_events_are_read_once_in_their_order(store: PassStore) -> None:
@@ -124,11 +124,11 @@ def test_a_transaction_that_commits_late_is_not_missed(
         log(quick, "quick")
         quick.commit()
         (first,) = reader.read()
-        assert first.found.id == "quick"
+        assert first.found_pass.id == "quick"
         assert first.settled == first.number - 2  # a listener that begins again gets both
         slow.commit()
         (second,) = reader.read()
-        assert second.found.id == "slow"
+        assert second.found_pass.id == "slow"
         assert second.number == first.number - 1
     assert reader.read() == []
     until(lambda: reader.read() == [] and reader.settled == first.number, "a settled reader")

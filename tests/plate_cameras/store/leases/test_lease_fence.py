@@ -90,7 +90,7 @@ def test_only_what_the_owner_cannot_have_seen_is_stored_of_others(
 ) -> None:
     leased.write([seen("a", -300, claim)], [WEBHOOK])
     assert find_ids(leased, PassQuery()) == stored
-    assert leased.writer.rows.fence.rejected == 1 - len(stored)
+    assert leased.writer.pass_writer.fence.rejected == 1 - len(stored)
     assert len(read_rows(database, deliveries.c.id)) == len(stored)
     assert len(read_rows(database, picture_removals.c.digest)) == 2 - 2 * len(stored)
 
@@ -210,7 +210,7 @@ def test_a_pass_and_its_gates_are_found_by_both_ids_until_it_is_deleted(
 ) -> None:
     leased.write([seen("far", -20, CLAIM), seen("old", -8, CLAIM)], [])
     leased.write([NEW], [])
-    assert leased.get("new", REQUESTER).found.id == "old"  # the nearest in time
+    assert leased.get("new", REQUESTER).found_pass.id == "old"  # the nearest in time
     opening = GateOpening("barrier", "gate", "", "B2", "", "B2", "opened", "", TAKEN_S)
     of_passes = ("old", "new", "another")
     leased.openings.write([replace(opening, id=one, pass_id=one) for one in of_passes])
@@ -278,7 +278,7 @@ def test_two_owners_who_write_at_once_make_one_pass(
     ]
     with ThreadPoolExecutor(1) as thread:
         with database.writing() as connection:
-            stores[0].writer.rows.write(connection, address(pair[:1], [], NOW_S))
+            stores[0].writer.pass_writer.write(connection, address(pair[:1], [], NOW_S))
             writing = thread.submit(stores[1].write, pair[1:], [])
             until(lambda: is_waiting(database), "a writer that waits for another")
         writing.result(20)

@@ -100,6 +100,6 @@ def test_the_spool_gets_no_more_than_the_pictures(
 def test_the_store_blurs_what_it_keeps(opening: Callable[..., PassStore]) -> None:
     store = opening(keep_frames=True, blur="surroundings")
     store.write([framed()], [])
-    digest = store.get("a", REQUESTER).found.frame
+    digest = store.get("a", REQUESTER).found_pass.frame
     assert digest
     assert cut(read(store.picture(digest)), 1).std() < 8

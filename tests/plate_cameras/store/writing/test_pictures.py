@@ -152,7 +152,7 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
 ) -> None:
     other = opening(url, keep_frames=True, spool=tmp_path / "other", clock=lambda: NOW_S)
     store.write([make_event("a")], [])
-    crop = store.get("a", REQUESTER).found.crop or ""
+    crop = store.get("a", REQUESTER).found_pass.crop or ""
     store.delete_plate("A123BC77", REQUESTER)
 
     class Removing:

@@ -41,7 +41,7 @@ def states(store: PassStore) -> dict[str, str]:
 
 
 def close_left(store: PassStore, watcher: str, sinks: Sequence[Sink]) -> int:
-    events = store.unclosed.of_former_owners(watcher)
+    events = store.unclosed_passes.of_former_owners(watcher)
     store.write(events, sinks)
     return len(events)
 
@@ -54,7 +54,7 @@ def test_what_a_dead_watcher_told_of_is_closed_as_it_was(
     before = store.get("a", REQUESTER)
     assert close_left(store, "next", [WEBHOOK]) == 1
     after = store.get("a", REQUESTER)
-    assert after.found == replace(before.found, progress="closed")
+    assert after.found_pass == replace(before.found_pass, progress="closed")
     assert (after.readings, after.hits) == (before.readings, before.hits)
     with database.reading() as connection:
         ids = connection.execute(sa.select(deliveries.c.id).order_by(deliveries.c.number))
@@ -134,7 +134,7 @@ def test_a_pass_whose_readings_or_pictures_were_deleted_is_closed(
     taken_s = take(database, ago_s=90)
     store.write([told("a", taken_s - 5)], [])
     shutil.rmtree(tmp_path / "pictures")
-    (event,) = store.unclosed.of_former_owners("next")
+    (event,) = store.unclosed_passes.of_former_owners("next")
     best = event.vehicle_pass.best
     assert (best.crop_jpeg, best.frame_jpeg) == (b"", b"")
     assert best.observation.time_s == taken_s - 4
@@ -142,7 +142,7 @@ def test_a_pass_whose_readings_or_pictures_were_deleted_is_closed(
         connection.execute(sa.delete(readings))
 
     assert close_left(store, "next", []) == 1
-    assert store.get("a", REQUESTER).found.best["box"] == [10.0, 20.0, 110.0, 45.0]
+    assert store.get("a", REQUESTER).found_pass.best["box"] == [10.0, 20.0, 110.0, 45.0]
 
 
 @pytest.mark.parametrize("step_s", [-3600.0, 0.0, 3600.0])
@@ -154,9 +154,9 @@ def test_the_next_run_closes_what_a_killed_watch_has_left(
     killed.close()
     store = opening(url, clock=lambda: NOW_S + step_s)
     store.write([make_event("own", kind="agreed")], [])
-    assert [one.vehicle_pass.id for one in store.unclosed.interrupted(["gate"])] == ["a"]
-    assert store.unclosed.interrupted(["yard"]) == []
-    store.write(store.unclosed.interrupted(["gate"]), [])
+    assert [one.vehicle_pass.id for one in store.unclosed_passes.interrupted(["gate"])] == ["a"]
+    assert store.unclosed_passes.interrupted(["yard"]) == []
+    store.write(store.unclosed_passes.interrupted(["gate"]), [])
     assert states(store) == {"a": "closed", "b": "closed", "own": "agreed"}
 
 
@@ -164,4 +164,4 @@ def test_what_waited_in_the_spool_belongs_to_the_run_that_told_of_it(store: Pass
     (event,) = address([make_event("a", kind="agreed")], [], NOW_S, "the run before")
     store.writer.spool.put([event])
     assert store.replay_spool() == 0
-    assert len(store.unclosed.interrupted(["gate"])) == 1
+    assert len(store.unclosed_passes.interrupted(["gate"])) == 1
