@@ -44,16 +44,18 @@ def record(
     """
     row: dict[str, Any] = {"who": requester.who, "why": requester.why, "kind": kind}
     row["groups"] = [*requester.scope.groups]
-    shown = {name: value for name, value in query.items() if name not in PLACES}
+    shown_query = {name: value for name, value in query.items() if name not in PLACES}
     if requester.is_automatic:
-        shown[AUTOMATIC] = True
+        shown_query[AUTOMATIC] = True
     if requester.is_automatic or "cursor" in query:
-        latest = _find_latest(connection, row, shown, now_s)
+        latest = _find_latest(connection, row, shown_query, now_s)
         if latest is not None:
             if not requester.is_automatic:
                 _add(connection, latest, count)
             return latest
-    insert = sa.insert(searches).values({**row, "time_s": now_s, "query": shown, "count": count})
+    insert = sa.insert(searches).values(
+        {**row, "time_s": now_s, "query": shown_query, "count": count}
+    )
     number = connection.execute(insert.returning(searches.c.number)).scalar_one()
     return int(number)
 
@@ -63,21 +65,21 @@ def _find_latest(
 ) -> int | None:
     """Return the number of the last entry of a requester, if it is of the same search."""
     columns = searches.c
-    mine = sa.and_(*(columns[name] == row[name] for name in ("who", "why", "kind")))
+    is_own = sa.and_(*(columns[name] == row[name] for name in ("who", "why", "kind")))
     since_s = now_s - (REPEATED_S if AUTOMATIC in query else SAME_SEARCH_S)
-    recent = sa.and_(mine, columns.time_s >= since_s)
-    statement = sa.select(columns.number, columns.query, columns.groups).where(recent)
-    for number, known, groups in connection.execute(
+    is_recent = sa.and_(is_own, columns.time_s >= since_s)
+    statement = sa.select(columns.number, columns.query, columns.groups).where(is_recent)
+    for number, entry_query, groups in connection.execute(
         statement.order_by(columns.number.desc()).limit(MAX_COMPARED)
     ):
-        if _is_same(known, json.loads(json.dumps(query))) and groups == row["groups"]:
+        if _is_same(entry_query, json.loads(json.dumps(query))) and groups == row["groups"]:
             return int(number)
     return None
 
 
-def _is_same(known: Mapping[str, Any], query: Mapping[str, Any]) -> bool:
+def _is_same(entry_query: Mapping[str, Any], query: Mapping[str, Any]) -> bool:
     """Tell whether a query is that of an entry. What a page repeats, a person has begun."""
-    return query in (known, {**known, AUTOMATIC: True})
+    return query in (entry_query, {**entry_query, AUTOMATIC: True})
 
 
 def _add(connection: sa.Connection, number: int, count: int) -> None:
@@ -118,8 +120,8 @@ class AuditQuery:
 def read(connection: sa.Connection, query: AuditQuery, scope: Scope) -> list[RecordedSearch]:
     """Return entries, the newest first: of those who had groups of the scope, and no others."""
     columns = searches.c
-    read = [columns[field.name] for field in fields(RecordedSearch)]
-    statement = sa.select(*read).order_by(columns.number.desc()).limit(query.limit)
+    entry_columns = [columns[field.name] for field in fields(RecordedSearch)]
+    statement = sa.select(*entry_columns).order_by(columns.number.desc()).limit(query.limit)
     if query.from_s is not None:
         statement = statement.where(columns.time_s >= query.from_s)
     if query.until_s is not None:

@@ -14,7 +14,7 @@ from plate_cameras.store.pass_store import PassStore, StoreParts
 from plate_cameras.store.store_parts import KeptFrames
 from plate_cameras.store.tables.database import MAX_IDLE_S, Database
 from plate_cameras.store.tables.schema import camera_leases, passes
-from plate_cameras.store.tables.store_clock import GivenClock
+from plate_cameras.store.tables.store_clock import UnixClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import PictureFolder
@@ -177,7 +177,7 @@ class World:
             PictureFolder(self.folder / "pictures"),
             Spool(self.folder / f"spool-{machine}"),
             PassWriter(clock=lambda: self.unix_s),
-            GivenClock(lambda: self.unix_s),
+            UnixClock(lambda: self.unix_s),
             monotonic=lambda: self.steady_s,
         )
         parts = StoreParts(
@@ -269,10 +269,10 @@ class World:
 
     def _look(self, watcher: Watcher, vehicle: Vehicle) -> None:
         is_certain = watcher.epoch == self.epoch
-        seen = watcher.open.get(vehicle.number)
-        if seen:
-            event = self._again(seen.event, vehicle)
-            watcher.open[vehicle.number] = OpenPass(event, seen.is_certain and is_certain)
+        open_pass = watcher.open.get(vehicle.number)
+        if open_pass:
+            event = self._again(open_pass.event, vehicle)
+            watcher.open[vehicle.number] = OpenPass(event, open_pass.is_certain and is_certain)
             return
         pass_id = f"v{vehicle.number}-{watcher.name}-{watcher.epoch}"
         event = make_event(
@@ -284,11 +284,15 @@ class World:
     def _again(self, event: PassEvent, vehicle: Vehicle) -> PassEvent:
         """Return an event with two more readings of the vehicle."""
         plate = make_plate(vehicle.texts[-1])
-        more = tuple(Observation(self.camera_s + at, plate, 0.7, 0.5) for at in range(2))
-        passed = event.vehicle_pass
-        looks = (passed.observations + more)[-20:]
-        changed = {"text": vehicle.texts[-1], "last_seen_s": self.camera_s + 1}
-        return replace(event, vehicle_pass=replace(passed, observations=looks, **changed))
+        new_observations = tuple(
+            Observation(self.camera_s + at, plate, 0.7, 0.5) for at in range(2)
+        )
+        vehicle_pass = event.vehicle_pass
+        observations = (vehicle_pass.observations + new_observations)[-20:]
+        changes = {"text": vehicle.texts[-1], "last_seen_s": self.camera_s + 1}
+        return replace(
+            event, vehicle_pass=replace(vehicle_pass, observations=observations, **changes)
+        )
 
     def change_text(self, vehicle: Vehicle) -> None:
         """Let the owner read the plate better, and report it."""
@@ -298,12 +302,12 @@ class World:
 
         def act(watcher: Watcher) -> None:
             better = f"{vehicle.texts[0][:-1]}{len(vehicle.texts)}"
-            changed = replace(vehicle, texts=[*vehicle.texts, better])
+            better_vehicle = replace(vehicle, texts=[*vehicle.texts, better])
             if vehicle.number in watcher.open:
-                event = self._again(watcher.open[vehicle.number].event, changed)
+                event = self._again(watcher.open[vehicle.number].event, better_vehicle)
                 watcher.open[vehicle.number].event = event
                 self._write(watcher, vehicle.number, "updated")
-                vehicle.texts = changed.texts
+                vehicle.texts = better_vehicle.texts
 
         self.run(self.owner, act)
 
@@ -320,11 +324,11 @@ class World:
             del watcher.open[number]
 
     def _write(self, watcher: Watcher, number: int, kind: Kind) -> None:
-        seen = watcher.open[number]
+        open_pass = watcher.open[number]
         progress = "closed" if kind == "closed" else "agreed"
-        passed = replace(seen.event.vehicle_pass, progress=progress)
-        claim = LeaseClaim(watcher.epoch, seen.is_certain)
-        watcher.store.write([PassEvent(kind, passed, claim)], [WEBHOOK])
+        vehicle_pass = replace(open_pass.event.vehicle_pass, progress=progress)
+        claim = LeaseClaim(watcher.epoch, open_pass.is_certain)
+        watcher.store.write([PassEvent(kind, vehicle_pass, claim)], [WEBHOOK])
 
     # Time and upkeep
 
@@ -351,34 +355,34 @@ class World:
 
         def act(watcher: Watcher) -> None:
             if not watcher.store.replay_spool():
-                left = watcher.store.unclosed_passes.of_former_owners(watcher.name)
-                told = {one.event.vehicle_pass.id for one in watcher.open.values()}
-                assert not {event.vehicle_pass.id for event in left} & told
-                watcher.store.write(left, [WEBHOOK])
+                events = watcher.store.unclosed_passes.of_former_owners(watcher.name)
+                open_ids = {open_pass.event.vehicle_pass.id for open_pass in watcher.open.values()}
+                assert not {event.vehicle_pass.id for event in events} & open_ids
+                watcher.store.write(events, [WEBHOOK])
 
         self.run(machine, act)
 
     def deliver(self, machine: str, outcome: str) -> int:
         """Let a watcher send the due events; return their number."""
-        sent = 0
+        count = 0
 
         def act(watcher: Watcher) -> None:
-            nonlocal sent
-            claimed = watcher.store.outbox.claim(SINK, 3, self.unix_s, DELIVERY_S)
-            sent = len(claimed)
-            for one in claimed:
+            nonlocal count
+            deliveries = watcher.store.outbox.claim(SINK, 3, self.unix_s, DELIVERY_S)
+            count = len(deliveries)
+            for delivery in deliveries:
                 if outcome == "fails":
-                    watcher.store.outbox.postpone(one, "away", self.unix_s + 1)
+                    watcher.store.outbox.postpone(delivery, "away", self.unix_s + 1)
                     continue
-                data = one.document["data"]
+                data = delivery.document["data"]
                 vehicle = data["id"].partition("-")[0]
-                self.received.append((vehicle, data["id"], one.document["type"]))
+                self.received.append((vehicle, data["id"], delivery.document["type"]))
                 if outcome == "crashes":
                     raise Crash
-                watcher.store.outbox.confirm([one], self.unix_s)
+                watcher.store.outbox.confirm([delivery], self.unix_s)
 
         self.run(machine, act)
-        return sent
+        return count
 
     def settle(self) -> None:
         """End all faults and vehicles, and let the watchers finish."""
@@ -405,10 +409,10 @@ class World:
 
     def stored(self) -> dict[str, set[tuple[str, str]]]:
         """Return ids and progress of the stored passes, by vehicle."""
-        found: dict[str, set[tuple[str, str]]] = {}
+        passes_of_vehicles: dict[str, set[tuple[str, str]]] = {}
         for id_, progress in read_rows(self.database, passes.c.id, passes.c.progress):
-            found.setdefault(id_.partition("-")[0], set()).add((id_, progress))
-        return found
+            passes_of_vehicles.setdefault(id_.partition("-")[0], set()).add((id_, progress))
+        return passes_of_vehicles
 
     def told(self, vehicle: str) -> dict[str, list[str]]:
         """Return the kinds of events that the sink got, without repetitions, by id of the pass."""

@@ -108,7 +108,7 @@ def filled(store: PassStore) -> PassStore:
     ],
 )
 def test_searches_find_what_is_shown(filled: PassStore, query: PassQuery, ids: list[str]) -> None:
-    assert [one.id for one in filled.search(query, GATE_ONLY).passes] == ids
+    assert [found_pass.id for found_pass in filled.search(query, GATE_ONLY).passes] == ids
 
 
 def test_hidden_passes_and_their_pictures_are_not_there(filled: PassStore) -> None:
@@ -144,8 +144,8 @@ def test_counts_keep_to_their_cameras_time_and_zone_of_time(
     cameras: dict[str, int],
 ) -> None:
     count = CountQuery(**query)
-    assert filled.reader.count_by_hour(count, scope) == [HourCount(*one, 1) for one in hours]
-    by_camera = [CameraCount(*one) for one in cameras.items()]
+    assert filled.reader.count_by_hour(count, scope) == [HourCount(*hour, 1) for hour in hours]
+    by_camera = [CameraCount(*pair) for pair in cameras.items()]
     assert filled.reader.count_by_camera(count, scope) == by_camera
 
 
@@ -170,10 +170,10 @@ def test_the_audit_has_lines_of_those_whose_groups_are_in_the_scope(
     store: PassStore, groups: tuple[str, ...], numbers: list[str]
 ) -> None:
     requesters: list[tuple[str, ...]] = [(), ("east",), ("east", "west"), ("east", "south")]
-    for number, those in enumerate(requesters):
-        store.reader.record(Requester("anna", str(number), Scope(those)), "search", {})
-    found = store.reader.searches(AuditQuery(), Scope(groups))
-    assert [one.why for one in found][::-1] == numbers
+    for number, own_groups in enumerate(requesters):
+        store.reader.record(Requester("anna", str(number), Scope(own_groups)), "search", {})
+    entries = store.reader.searches(AuditQuery(), Scope(groups))
+    assert [entry.why for entry in entries][::-1] == numbers
 
 
 def test_hits_of_lists_that_others_use_are_not_shown(filled: PassStore) -> None:
@@ -204,8 +204,8 @@ def test_hits_of_lists_that_others_use_are_not_shown(filled: PassStore) -> None:
 def test_a_group_makes_no_list_of_others(
     store: PassStore, name: str, error: type[Exception]
 ) -> None:
-    for one in ("shared", "theirs", "unused"):
-        store.lists.create(one, "before")
+    for list_name in ("shared", "theirs", "unused"):
+        store.lists.create(list_name, "before")
     scope = Scope(
         ("east",),
         frozenset({"gate"}),
@@ -214,4 +214,4 @@ def test_a_group_makes_no_list_of_others(
     )
     with pytest.raises(error):
         store.lists.save(name, "after", None, Requester("anna", "-", scope))
-    assert {one.note for one in store.lists.describe(EVERYTHING)} == {"before"}
+    assert {plate_list.note for plate_list in store.lists.describe(EVERYTHING)} == {"before"}

@@ -45,8 +45,8 @@ def clocks() -> MachineClocks:
 @pytest.fixture
 def stepped(url: str, clocks: MachineClocks, opening: Callable[..., PassStore]) -> PassStore:
     """Return a store whose two clocks a test moves."""
-    kept = clocks.make_store_clock
-    return opening(url, audit_days=30, clock=lambda: clocks.wall_s, kept=kept)
+    make_clock = clocks.make_store_clock
+    return opening(url, audit_days=30, clock=lambda: clocks.wall_s, make_clock=make_clock)
 
 
 def fill(store: PassStore, now_s: float) -> None:
@@ -65,7 +65,7 @@ def count_rows(database: Database, names: str) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("behind_s", "moves", "kept", "gone"),
+    ("behind_s", "moves", "kept_tables", "emptied_tables"),
     [
         *(
             pytest.param(0, [HALF_AN_HOUR, (0, step_s)], ALL, "", id=f"a step of {step_s}")
@@ -87,8 +87,8 @@ def test_rows_are_deleted_when_they_are_old_by_both_clocks(
     database: Database,
     behind_s: float,
     moves: list[tuple[float, float]],
-    kept: str,
-    gone: str,
+    kept_tables: str,
+    emptied_tables: str,
 ) -> None:
     clocks.wall_s -= behind_s
     fill(stepped, clocks.wall_s)
@@ -98,8 +98,8 @@ def test_rows_are_deleted_when_they_are_old_by_both_clocks(
         clocks.wall_s += step_s
         stepped.delete_expired(clocks.wall_s)
 
-    assert count_rows(database, kept) == [1 for _ in kept.split()]
-    assert count_rows(database, gone) == [0 for _ in gone.split()]
+    assert count_rows(database, kept_tables) == [1 for _ in kept_tables.split()]
+    assert count_rows(database, emptied_tables) == [0 for _ in emptied_tables.split()]
 
 
 def test_a_delivery_that_is_replayed_is_young_and_finished_anew(

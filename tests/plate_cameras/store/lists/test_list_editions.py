@@ -61,15 +61,15 @@ def texts_of(store: PassStore) -> list[str]:
 @contextmanager
 def counted_rows() -> Iterator[list[int]]:
     """Yield the number of rows that each transaction has changed."""
-    changed: Counter[int] = Counter()
+    row_counts: Counter[int] = Counter()
     of_transactions: list[int] = []
 
     def count(connection: sa.Connection, cursor: Any, statement: str, *_: Any) -> None:
         if statement.startswith(("INSERT", "UPDATE", "DELETE")):
-            changed[id(connection)] += max(cursor.rowcount, 0)
+            row_counts[id(connection)] += max(cursor.rowcount, 0)
 
     def end(connection: sa.Connection) -> None:
-        of_transactions.append(changed.pop(id(connection), 0))
+        of_transactions.append(row_counts.pop(id(connection), 0))
 
     listeners: dict[str, Callable[..., None]] = {"after_cursor_execute": count, "commit": end}
     for name, listener in listeners.items():
@@ -86,13 +86,13 @@ def interrupted(
     change: Callable[[], object], steps: int = 4, moment: str = "checkin"
 ) -> Iterator[None]:
     """Make a change after a number of database steps, or with `commit` before the last one is."""
-    ended = 0
+    step = 0
 
     def end(*_: Any) -> None:
-        nonlocal ended
-        ended += 1
-        if ended == steps:
-            ended += 1
+        nonlocal step
+        step += 1
+        if step == steps:
+            step += 1
             change()
 
     target = sa.pool.Pool if moment == "checkin" else sa.Engine
@@ -137,21 +137,21 @@ def test_hits_of_a_deleted_list_go_in_short_transactions(store: PassStore) -> No
 def test_readers_see_the_old_list_or_the_new_one(listed: PassStore, *, replacing: bool) -> None:
     old, lookup = texts_of(listed), ListLookup()
     new = texts("B") if replacing else old + texts("B")
-    seen: set[tuple[str, ...]] = set()
+    editions: set[tuple[str, ...]] = set()
     is_over = Event()
 
     def look() -> None:
         while not is_over.is_set():
             listed.refresh(lookup)
-            seen.update(tuple(one.exact) for one in lookup.named(["residents"]))
-            seen.add(tuple(texts_of(listed)))
+            editions.update(tuple(plate_list.exact) for plate_list in lookup.named(["residents"]))
+            editions.add(tuple(texts_of(listed)))
 
     reader = Thread(target=look)
     reader.start()
     listed.lists.import_csv("residents", to_csv(texts("B")), replacing=replacing)
     is_over.set()
     reader.join()
-    assert seen <= {tuple(old), tuple(new)}
+    assert editions <= {tuple(old), tuple(new)}
     assert texts_of(listed) == new
 
 
@@ -175,37 +175,37 @@ def count_rows(store: PassStore) -> int:
 
 
 def test_changes_during_an_import_count(listed: PassStore) -> None:
-    added, removed, erased = ListEntry("X000177"), "A000077", "A000177"
+    new_entry, removed_text, erased_text = ListEntry("X000177"), "A000077", "A000177"
 
     def change() -> None:
-        listed.lists.put("residents", [added])
-        listed.lists.remove("residents", removed)
-        listed.delete_plate(erased, REQUESTER, entries=True)
+        listed.lists.put("residents", [new_entry])
+        listed.lists.remove("residents", removed_text)
+        listed.delete_plate(erased_text, REQUESTER, entries=True)
 
     with interrupted(change):
         listed.lists.import_csv("residents", to_csv(texts("B")))
-    kept = [*texts("A")[2:], *texts("B"), added.text]
-    assert texts_of(listed) == kept
-    assert listed.lists.describe(EVERYTHING)[0].entries == len(kept)
+    kept_texts = [*texts("A")[2:], *texts("B"), new_entry.text]
+    assert texts_of(listed) == kept_texts
+    assert listed.lists.describe(EVERYTHING)[0].entries == len(kept_texts)
 
 
 @pytest.mark.parametrize(
-    ("change", "kept"),
+    ("change", "kept_texts"),
     [
         pytest.param(lambda lists: replace_by(lists, "C"), {"residents": texts("C")}, id="import"),
         pytest.param(lambda lists: lists.delete("residents"), {}, id="deletion"),
     ],
 )
 def test_an_import_into_a_list_that_is_replaced_or_deleted_ends(
-    listed: PassStore, change: Callable[[PlateLists], object], kept: dict[str, list[str]]
+    listed: PassStore, change: Callable[[PlateLists], object], kept_texts: dict[str, list[str]]
 ) -> None:
     with (
         interrupted(lambda: change(listed.lists)),
         pytest.raises(ChangedMeanwhile, match="nothing was imported"),
     ):
         replace_by(listed.lists, "B")
-    assert {name: texts_of(listed) for name in listed.lists.names()} == kept
-    assert count_rows(listed) == sum(map(len, kept.values()))
+    assert {name: texts_of(listed) for name in listed.lists.names()} == kept_texts
+    assert count_rows(listed) == sum(map(len, kept_texts.values()))
 
 
 def test_a_deleted_plate_stands_in_no_edition(listed: PassStore) -> None:
@@ -278,16 +278,16 @@ def test_lists_are_read_without_the_lock_of_a_writer(store: PassStore) -> None:
     store.lists.create("residents")
     store.lists.put("residents", [ListEntry("A123BC77")])
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
-    locked: list[bool] = []
+    locks: list[bool] = []
 
     def note(connection: sa.Connection, _: Any, statement: str, *__: Any) -> None:
         if "FROM lists JOIN list_entries" in statement and "ORDER BY" in statement:
-            locked.append(connection.get_execution_options().get("begin") == "BEGIN IMMEDIATE")
+            locks.append(connection.get_execution_options().get("begin") == "BEGIN IMMEDIATE")
 
     event.listen(sa.Engine, "after_cursor_execute", note)
     try:
         store.write([make_event("a")], [])
     finally:
         event.remove(sa.Engine, "after_cursor_execute", note)
-    assert locked == [False]
+    assert locks == [False]
     assert [hit.text for hit in store.get("a", REQUESTER).hits] == ["A123BC77"]

@@ -72,10 +72,10 @@ def make_sink(**conditions: Any) -> Sink:
 def send(store: PassStore, event: PassEvent, *sinks: Sink) -> list[str]:
     """Write an event; return the ids of passes whose deliveries are new."""
     store.write([event], sinks)
-    claimed = store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    for delivery in claimed:
+    deliveries = store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    for delivery in deliveries:
         store.outbox.confirm([delivery], NOW_S)
-    return [delivery.pass_id for delivery in claimed]
+    return [delivery.pass_id for delivery in deliveries]
 
 
 @pytest.fixture
@@ -124,23 +124,23 @@ def test_a_plate_is_sent_once_in_a_time(listed: PassStore, is_slow: bool) -> Non
     assert send(listed, event, once) == ["a"]
     events = [make_event("a"), make_event("b"), make_event("c", "B777BB77"), make_event("d", "")]
     events += [make_event("e", "B777BB77"), make_event("f", "")]
-    addressed = address(events, [once], NOW_S + 300)
+    addressed_events = address(events, [once], NOW_S + 300)
     if is_slow:
-        addressed = [decode(encode(event)) for event in addressed]
-    listed.writer.write(addressed)
-    claimed = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    assert [delivery.pass_id for delivery in claimed] == ["c", "d", "f"]
+        addressed_events = [decode(encode(event)) for event in addressed_events]
+    listed.writer.write(addressed_events)
+    deliveries = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    assert [delivery.pass_id for delivery in deliveries] == ["c", "d", "f"]
     listed.writer.write(address([make_event("g")], [once], NOW_S + 601))
-    claimed = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    assert [delivery.pass_id for delivery in claimed] == ["g"]
+    deliveries = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    assert [delivery.pass_id for delivery in deliveries] == ["g"]
 
 
 def test_only_what_a_sink_has_had_counts(listed: PassStore) -> None:
     once = make_sink(hold_off_s=600.0, lists=("stolen",))
     other = make_sink(name="other")
     assert send(listed, make_event("a", kind="agreed"), once, other) == []
-    corrected = make_event("a", "B777BB77", kind="updated")
-    assert send(listed, corrected, once) == ["a"]
+    event = make_event("a", "B777BB77", kind="updated")
+    assert send(listed, event, once) == ["a"]
     assert send(listed, make_event("b", "B777BB77"), once) == []
 
 
@@ -155,17 +155,17 @@ def test_a_given_up_event_and_a_clock_that_was_set_back_hold_up_nothing(store: P
 
 
 def test_a_restart_forgets_nothing(opening: Callable[..., PassStore]) -> None:
-    for pass_id, sent in (("a", ["a"]), ("b", [])):
+    for pass_id, ids in (("a", ["a"]), ("b", [])):
         store = opening(clock=lambda: NOW_S)
-        assert send(store, make_event(pass_id), make_sink(hold_off_s=60.0)) == sent
+        assert send(store, make_event(pass_id), make_sink(hold_off_s=60.0)) == ids
         store.close()
 
 
 @pytest.fixture
 def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The machine's time zone is one with daylight saving."""
-    with monkeypatch.context() as changed:
-        changed.setenv("TZ", "Europe/Berlin")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
         time.tzset()
         yield
     time.tzset()
@@ -190,13 +190,13 @@ def test_hours_are_those_in_which_the_vehicle_was_seen(
 ) -> None:
     seen_s = datetime.fromisoformat(utc).timestamp()
     event = make_event("a", last_seen_s=seen_s)
-    (addressed,) = address([event], [make_sink(schedule=schedule)], NOW_S)
-    assert bool(addressed.sinks) is is_sent
+    (addressed_event,) = address([event], [make_sink(schedule=schedule)], NOW_S)
+    assert bool(addressed_event.sinks) is is_sent
 
 
 @pytest.mark.parametrize("kind", ["agreed", "updated", "closed"])
 def test_a_spooled_event_keeps_the_conditions_of_its_sinks(kind: Kind) -> None:
     sinks = [make_sink(lists=("stolen",), unknown=True, hold_off_s=60.0), make_sink(name="all")]
-    (addressed,) = address([make_event("a", kind=kind)], sinks, NOW_S)
-    assert [*addressed.conditions] == [WEBHOOK.name]
-    assert decode(encode(addressed)) == addressed
+    (addressed_event,) = address([make_event("a", kind=kind)], sinks, NOW_S)
+    assert [*addressed_event.conditions] == [WEBHOOK.name]
+    assert decode(encode(addressed_event)) == addressed_event

@@ -274,8 +274,8 @@ def test_a_fault_of_ours_is_logged_each_time_with_its_traceback(
     store.writer.monotonic = lambda: 1e9
     store.writer.replay()
 
-    told = [record for record in caplog.records if "passes wait in" in record.message]
-    assert [bool(record.exc_info) for record in told] == traces
+    records = [record for record in caplog.records if "passes wait in" in record.message]
+    assert [bool(record.exc_info) for record in records] == traces
     assert str(error) in store.writer.last_error
 
 
