@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Barrier
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from plate_cameras.store.errors import ChangedMeanwhile, UnknownName
 from plate_cameras.store.openings import gate_commands
@@ -29,7 +31,7 @@ def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def commands(store: PassStore, clock: Clock) -> GateCommands:
-    return GateCommands(store.openings._database, clock, clock)
+    return GateCommands(store.writer.database, clock, clock)
 
 
 def test_each_command_is_taken_by_one_watcher(store: PassStore, commands: GateCommands) -> None:
@@ -51,6 +53,24 @@ def test_an_old_command_is_never_taken(
     command = commands.send("north", CAMERAS, "", REQUESTER)
     clock.now_s += TAKEN_WITHIN_S + 0.1
     assert commands.find(command.id, EVERYTHING, "nobody").reason == "nobody"
+    assert commands.take(["north"], "late") == []
+    assert openings_of(store) == [("failed", "late", REQUESTER.who)]
+
+
+def test_a_command_that_becomes_old_during_the_wait_for_the_database_is_not_taken(
+    store: PassStore, commands: GateCommands, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, steady = store.writer.database, Clock()
+    write = database.writing
+
+    def wait_and_write() -> AbstractContextManager[sa.Connection]:
+        steady.now_s += 2
+        return write()
+
+    commands.send("north", CAMERAS, "", REQUESTER)
+    clock.now_s += MAX_AGE_S - 1
+    monkeypatch.setattr(gate_commands, "steady_s", steady)
+    monkeypatch.setattr(database, "writing", wait_and_write)
     assert commands.take(["north"], "late") == []
     assert openings_of(store) == [("failed", "late", REQUESTER.who)]
 
