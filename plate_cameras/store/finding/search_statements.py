@@ -70,15 +70,15 @@ class Dialect:
         each = sa.func.json_each(sa.literal([*numbers], sa.JSON)).table_valued("value")
         return passes.c.number.in_(sa.select(each.c.value))
 
-    def unindexed(self, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    def hide_index(self, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
         """Return a column so that SQLite does not use its index instead of the walk's."""
         if self.is_postgresql:
             return column
         return sa.literal_column(f"+{column.table.name}.{column.name}", column.type)
 
-    def unindexed_text(self, text: TextCondition) -> sa.ColumnElement[str]:
+    def text_column(self, text: TextCondition) -> sa.ColumnElement[str]:
         """Return the column of texts for the condition of a walk."""
-        return passes.c.text if text.is_exact else self.unindexed(passes.c.text)
+        return passes.c.text if text.is_exact else self.hide_index(passes.c.text)
 
     def _by_pieces(self, text: TextCondition) -> sa.Select[Any]:
         table, number = pass_texts, pass_texts.c.number
@@ -197,7 +197,7 @@ def select_by_numbers(
 
 def make_conditions(query: PassQuery, dialect: Dialect, list_id: int | None) -> list[Condition]:
     """Return the conditions of a query on other things than text and time."""
-    plain = dialect.unindexed
+    plain = dialect.hide_index
     conditions: list[Condition] = []
     if query.cameras:
         conditions.append(plain(passes.c.camera).in_(query.cameras))

@@ -42,12 +42,12 @@ class Edition:
     """An edition of a list that is not in place yet.
 
     Attributes:
-        replaced: Number of the edition that was in place when it began.
+        replaced_number: Number of the edition that was in place when it began.
     """
 
     list_id: int
     number: int
-    replaced: int
+    replaced_number: int
     revision: int
 
 
@@ -204,7 +204,7 @@ def _short_transaction(database: Database) -> Iterator[sa.Connection]:
 def _copy(database: Database, edition: Edition) -> None:
     """Copy the entries that are in place into an edition."""
     key = (sa.literal(edition.list_id), sa.literal(edition.number))
-    source = sa.and_(ENTRY.list_id == edition.list_id, ENTRY.edition == edition.replaced)
+    source = sa.and_(ENTRY.list_id == edition.list_id, ENTRY.edition == edition.replaced_number)
     after = ""
     while True:
         page = sa.select(*key, *(ENTRY[name] for name in NAMES)).where(source, ENTRY.text > after)

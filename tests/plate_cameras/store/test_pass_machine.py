@@ -15,7 +15,8 @@ from hypothesis.stateful import (
 )
 
 from tests.fuzzing.profiles import histories
-from tests.plate_cameras.store.pass_world import Site, World
+from tests.plate_cameras.store.pass_world import World
+from tests.plate_cameras.store.simulated_site import SimulatedSite
 
 MACHINES = ("north", "south", "west")
 machines = st.sampled_from(MACHINES)
@@ -25,7 +26,7 @@ MAX_VEHICLES = 3
 class PassMachine(RuleBasedStateMachine):
     """A state machine: each step is one event at a camera, its watchers or their database."""
 
-    site: Site
+    site: SimulatedSite
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,9 +114,9 @@ class PassMachine(RuleBasedStateMachine):
         world = self.world
         world.settle()
         excused_vehicles = {f"v{vehicle.number}" for vehicle in world.gone if vehicle.is_excused}
-        for vehicle, stored_passes in world.stored().items():
+        for vehicle, stored_passes in world.read_passes().items():
             assert {progress for _, progress in stored_passes} == {"closed"}, stored_passes
-            told_events = world.told(vehicle)
+            told_events = world.list_events(vehicle)
             assert told_events.keys() == {pass_id for pass_id, _ in stored_passes}
             for kinds in told_events.values():
                 assert kinds[-1] == "pass.closed", told_events
@@ -138,6 +139,6 @@ def memory() -> Iterator[Path]:
 
 
 def test_any_history_tells_of_each_vehicle_once(sqlite_template: Path, memory: Path) -> None:
-    site = Site(sqlite_template, memory / "site", MACHINES)
+    site = SimulatedSite(sqlite_template, memory / "site", MACHINES)
     machine = type("Machine", (PassMachine,), {"site": site})
     run_state_machine_as_test(machine, settings=histories)

@@ -16,13 +16,7 @@ from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.store_parts import measure_disks
 from plate_cameras.store.writing.live_tables import Areas, CameraState, Still
 from plate_cameras.store.writing.pushed_pictures import MAX_TAKEN, PushedPicture
-from tests.plate_cameras.store.stored_events import (
-    DAY_S,
-    NOW_S,
-    REQUESTER,
-    WEBHOOK,
-    make_event,
-)
+from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, REQUESTER, WEBHOOK, make_event
 
 
 def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None:

@@ -19,13 +19,7 @@ from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import searches
 from plate_cameras.store.writing.pictures import PictureFolder
-from tests.plate_cameras.store.stored_events import (
-    NOW_S,
-    REQUESTER,
-    WEBHOOK,
-    make_event,
-    read_rows,
-)
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event, read_rows
 
 TEXT, OTHER = "Y908XE77", "Y903XK77"
 CYRILLIC = "\u0443908\u0445\u043577"
@@ -133,7 +127,7 @@ def test_the_other_traces_go_though_those_of_passes_cannot(
 
 
 @pytest.fixture
-def filled(store: PassStore) -> PassStore:
+def filled_store(store: PassStore) -> PassStore:
     """Return a store with passes of the plate, of a similar text, and of the plate in one frame."""
     looks = make_event("c", TEXT).vehicle_pass.observations
     in_a_frame = make_event("c", "", candidates=(), observations=looks)
@@ -141,10 +135,12 @@ def filled(store: PassStore) -> PassStore:
     return store
 
 
-def test_a_plate_is_exported_into_a_folder_or_a_zip_file(filled: PassStore, tmp_path: Path) -> None:
+def test_a_plate_is_exported_into_a_folder_or_a_zip_file(
+    filled_store: PassStore, tmp_path: Path
+) -> None:
     out, archive_file = tmp_path / "out", tmp_path / "out.zip"
-    assert filled.export_plate(TEXT, out, REQUESTER) == 2
-    assert filled.export_plate(TEXT, archive_file, REQUESTER) == 2
+    assert filled_store.export_plate(TEXT, out, REQUESTER) == 2
+    assert filled_store.export_plate(TEXT, archive_file, REQUESTER) == 2
     tables = [json.loads(line) for line in (out / "passes.jsonl").read_text().splitlines()]
     of_plate, in_a_frame = sorted(tables, key=lambda table: table["found"]["id"])
     assert (of_plate["found"]["id"], in_a_frame["found"]["id"]) == ("a", "c")
@@ -156,14 +152,16 @@ def test_a_plate_is_exported_into_a_folder_or_a_zip_file(filled: PassStore, tmp_
         assert len(archive.read("passes.jsonl").splitlines()) == 2
         assert len(archive.namelist()) == 5
     with pytest.raises(StoreError, match="exists"):
-        filled.export_plate(TEXT, archive_file, REQUESTER)
+        filled_store.export_plate(TEXT, archive_file, REQUESTER)
 
 
-def test_each_question_is_recorded(filled: PassStore, database: Database, tmp_path: Path) -> None:
-    filled.search(PassQuery("Y90*", cameras=("gate",)), REQUESTER)
-    filled.get("a", REQUESTER)
-    filled.export_plate(TEXT, tmp_path / "plate", REQUESTER)
-    filled.delete_plate(TEXT, REQUESTER)
+def test_each_question_is_recorded(
+    filled_store: PassStore, database: Database, tmp_path: Path
+) -> None:
+    filled_store.search(PassQuery("Y90*", cameras=("gate",)), REQUESTER)
+    filled_store.get("a", REQUESTER)
+    filled_store.export_plate(TEXT, tmp_path / "plate", REQUESTER)
+    filled_store.delete_plate(TEXT, REQUESTER)
 
     names = "number", "kind", "query", "count", "who", "why"
     rows = read_rows(database, *(searches.c[name] for name in names))

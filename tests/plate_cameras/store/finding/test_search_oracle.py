@@ -54,7 +54,7 @@ PASSES = make_passes()
 
 
 @pytest.fixture(scope="module")
-def filled(empty_store: PassStore) -> PassStore:
+def filled_store(empty_store: PassStore) -> PassStore:
     events = [
         make_event(sample.id, sample.text, camera=sample.camera, first_seen_s=sample.first_seen_s)
         for sample in PASSES
@@ -131,19 +131,19 @@ def damage(text: str, edits: Sequence[tuple[int, str]]) -> str:
     ("rare", "steps"), [pytest.param(*values, id=name) for name, values in PLANS.items()]
 )
 def test_a_search_finds_what_a_scan_finds(
-    filled: PassStore, monkeypatch: pytest.MonkeyPatch, rare: int, steps: int
+    filled_store: PassStore, monkeypatch: pytest.MonkeyPatch, rare: int, steps: int
 ) -> None:
     monkeypatch.setattr(pass_finder, "RARE", rare)
     monkeypatch.setattr(pass_finder, "RARE_LATELY", rare)
     monkeypatch.setattr(pass_finder, "FIRST_STEPS", steps)
-    everything = filled.search(PassQuery(limit=MAX_PAGE), REQUESTER).passes
+    everything = filled_store.search(PassQuery(limit=MAX_PAGE), REQUESTER).passes
     numbers = {found_pass.id: found_pass.number for found_pass in everything}
 
     @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
     @given(queries)
     def check(conditions: dict[str, Any]) -> None:
         query = PassQuery(**conditions)
-        page = filled.search(query, REQUESTER)
+        page = filled_store.search(query, REQUESTER)
         assert [found_pass.id for found_pass in page.passes] == scan(query, numbers)
 
     check()

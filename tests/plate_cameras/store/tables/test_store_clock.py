@@ -24,12 +24,7 @@ from plate_cameras.store.tables.store_clock import (
     Mark,
     read_boot,
 )
-from tests.plate_cameras.store.stored_events import (
-    DAY_S,
-    MachineClocks,
-    make_event,
-    read_column,
-)
+from tests.plate_cameras.store.stored_events import DAY_S, MachineClocks, make_event, read_column
 from tests.plate_cameras.store.stored_events import NOW_S as START_S
 
 HOUR_S = 3600.0

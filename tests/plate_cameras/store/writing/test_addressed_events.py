@@ -79,7 +79,7 @@ def send(store: PassStore, event: PassEvent, *sinks: Sink) -> list[str]:
 
 
 @pytest.fixture
-def listed(store: PassStore) -> PassStore:
+def listed_store(store: PassStore) -> PassStore:
     """A store with two lists that the gate looks up."""
     store.configure(CAMERAS)
     for name, text in (("staff", "A123BC77"), ("stolen", "B777BB77")):
@@ -111,37 +111,37 @@ def listed(store: PassStore) -> PassStore:
     ],
 )
 def test_an_event_is_sent_if_every_condition_holds(
-    listed: PassStore, conditions: dict[str, Any], changes: dict[str, Any], is_sent: bool
+    listed_store: PassStore, conditions: dict[str, Any], changes: dict[str, Any], is_sent: bool
 ) -> None:
     event = make_event("a", **changes)
-    assert send(listed, event, make_sink(**conditions)) == ["a"] * is_sent
+    assert send(listed_store, event, make_sink(**conditions)) == ["a"] * is_sent
 
 
 @pytest.mark.parametrize("is_slow", [False, True], ids=["at once", "through the spool"])
-def test_a_plate_is_sent_once_in_a_time(listed: PassStore, is_slow: bool) -> None:
+def test_a_plate_is_sent_once_in_a_time(listed_store: PassStore, is_slow: bool) -> None:
     once = make_sink(hold_off_s=600.0)
     event = make_event("a", kind="agreed")
-    assert send(listed, event, once) == ["a"]
+    assert send(listed_store, event, once) == ["a"]
     events = [make_event("a"), make_event("b"), make_event("c", "B777BB77"), make_event("d", "")]
     events += [make_event("e", "B777BB77"), make_event("f", "")]
     addressed_events = address(events, [once], NOW_S + 300)
     if is_slow:
         addressed_events = [decode(encode(event)) for event in addressed_events]
-    listed.writer.write(addressed_events)
-    deliveries = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    listed_store.writer.write(addressed_events)
+    deliveries = listed_store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
     assert [delivery.pass_id for delivery in deliveries] == ["c", "d", "f"]
-    listed.writer.write(address([make_event("g")], [once], NOW_S + 601))
-    deliveries = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    listed_store.writer.write(address([make_event("g")], [once], NOW_S + 601))
+    deliveries = listed_store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
     assert [delivery.pass_id for delivery in deliveries] == ["g"]
 
 
-def test_only_what_a_sink_has_had_counts(listed: PassStore) -> None:
+def test_only_what_a_sink_has_had_counts(listed_store: PassStore) -> None:
     once = make_sink(hold_off_s=600.0, lists=("stolen",))
     other = make_sink(name="other")
-    assert send(listed, make_event("a", kind="agreed"), once, other) == []
+    assert send(listed_store, make_event("a", kind="agreed"), once, other) == []
     event = make_event("a", "B777BB77", kind="updated")
-    assert send(listed, event, once) == ["a"]
-    assert send(listed, make_event("b", "B777BB77"), once) == []
+    assert send(listed_store, event, once) == ["a"]
+    assert send(listed_store, make_event("b", "B777BB77"), once) == []
 
 
 def test_a_given_up_event_and_a_clock_that_was_set_back_hold_up_nothing(store: PassStore) -> None:

@@ -21,13 +21,7 @@ from plate_cameras.store.writing.buffered_writer import FIRST_PAUSE_S, REPLAY_S
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.spool import Spool
 from tests.plate_cameras.store.postgresql_server import PostgresqlServer
-from tests.plate_cameras.store.stored_events import (
-    NOW_S,
-    WEBHOOK,
-    find_ids,
-    make_event,
-    read_rows,
-)
+from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, find_ids, make_event, read_rows
 
 ON_SQLITE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 """For what is the same with each database."""
