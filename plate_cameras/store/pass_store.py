@@ -91,11 +91,11 @@ class PassStore:
         self.begin_run()
 
     def begin_run(self) -> None:
-        """Begin to tell of passes; what is open from before was left by an earlier run."""
+        """Begin a run. Passes that are open from before belong to an earlier one."""
         self.unclosed_passes.run = os.urandom(8).hex()
 
     def configure(self, cameras: Sequence[Camera]) -> None:
-        """Take over the cameras' lists and retention. Without this, passes hit no list."""
+        """Take over the cameras' lists and retention. Until then, passes hit no list."""
         self.writer.configure(cameras)
 
     def write(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> None:
@@ -113,8 +113,8 @@ class PassStore:
             )
 
     def replay_spool(self) -> int:
-        """Write what waits in the spool, if the database can be used. Return what still waits."""
-        with suppress(StoreError):  # the database is away, which the writer tells
+        """Write the spool's events to the database. Return the number of those that still wait."""
+        with suppress(StoreError):  # the database is away, and the writer logs it
             self.openings.replay()
         self.writer.check()
         return self.writer.replay()

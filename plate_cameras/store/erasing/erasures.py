@@ -1,4 +1,4 @@
-"""Remembers for a day which plates were deleted, so that nothing of before comes back.
+"""Remembers for a day which plates were deleted, so that no earlier data of them comes back.
 
 An event of such a plate may still be in a watcher's memory, in the spool of another machine, or in
 a pass that is open. It is not stored when it comes. A deletion leaves a salted digest of the text,
@@ -58,7 +58,7 @@ class Erasure:
 def remember(
     database: Database, text: str, passes_of: sa.Select[tuple[str]], now_s: float, kept_s: float
 ) -> int:
-    """Remember that a plate is deleted. From then on, nothing of before is stored.
+    """Remember that a plate is deleted. From then on, no earlier data of it is stored.
 
     Args:
         database: The database.

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from plate_cameras.store.finding.pass_query import FoundPass, StoredHit, to_found_pass
 from plate_cameras.store.finding.search import read_hits
 from plate_cameras.store.scope import EVERYTHING
-from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.database import Database, insert, is_postgresql
 from plate_cameras.store.tables.schema import change_horizon, pass_changes, passes
 
 PAGE = 500
@@ -131,7 +131,7 @@ def _raise_horizon(connection: sa.Connection, number: int) -> None:
 
 def _read_highest(connection: sa.Connection) -> int:
     """Return the highest number that was ever given to a change, deleted ones included."""
-    if connection.dialect.name == "postgresql":
+    if is_postgresql(connection):
         sequence = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}"
         name = "SELECT pg_get_serial_sequence('pass_changes', 'number')"
         statement = sequence.format(connection.exec_driver_sql(name).scalar_one())

@@ -32,7 +32,7 @@ KIND, LEFT, NOT_LEFT = "inside", "mark left", "mark inside"
 
 @dataclass(frozen=True)
 class InsideQuery:
-    """The wanted vehicles.
+    """A search for the vehicles inside a site.
 
     Attributes:
         from_s: Unix time of the oldest entry that counts.

@@ -37,6 +37,7 @@ from plate_cameras.store.finding.search_statements import (
 )
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.tables.database import is_postgresql
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
@@ -48,7 +49,7 @@ fills a page within 25,000 steps of a walk."""
 RARE_LATELY = 6000
 """Limit for a text that a first walk did not find often enough; it may be frequent, but old."""
 STEPS = 1000
-"""The index whose last so many passes reach furthest into the past is the one to follow."""
+"""Steps by which walks are compared. The one that reaches furthest into the past is followed."""
 FIRST_STEPS = 20_000
 """Steps that a walk makes before a frequent text is looked up. A text that more than one in 400
 passes have fills a page within them."""
@@ -134,8 +135,8 @@ class PassFinder:
             self.connection.exec_driver_sql("; ".join(settings))
 
 
-EARLIER, LATER, SEEN_LATER = 9, 5, 100
-"""Passes of the same plate beside one, and those among which the next ones are looked for."""
+MAX_EARLIER, MAX_LATER, MAX_SEARCHED = 9, 5, 100
+"""Most neighbours before and after a pass. The later ones are the oldest of the newest 100."""
 MAX_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
@@ -152,7 +153,7 @@ def search(connection: sa.Connection, query: PassQuery, scope: Scope) -> PassPag
         ParameterError: The text cannot be searched.
         UnknownName: There is no such list.
     """
-    dialect = Dialect(connection.dialect.name == "postgresql")
+    dialect = Dialect(is_postgresql(connection))
     text = TextCondition.of(query)
     list_id = find_list(connection, query.list_name, scope) if query.list_name else None
     conditions = make_conditions(query, dialect, list_id)
@@ -210,10 +211,10 @@ def _read_neighbours(
 ) -> tuple[FoundPass, ...]:
     """Return the next and the last passes of the same plate, the newest first."""
     text, at_s = f'"{found_pass.text}"', found_pass.first_seen_s  # in quotes: the whole text
-    later = search(connection, PassQuery(text, from_s=at_s, limit=SEEN_LATER), scope).passes
-    earlier = search(connection, PassQuery(text, until_s=at_s, limit=EARLIER), scope).passes
+    later = search(connection, PassQuery(text, from_s=at_s, limit=MAX_SEARCHED), scope).passes
+    earlier = search(connection, PassQuery(text, until_s=at_s, limit=MAX_EARLIER), scope).passes
     others = [neighbour for neighbour in later if neighbour.number != found_pass.number]
-    return (*others[-LATER:], *earlier)
+    return (*others[-MAX_LATER:], *earlier)
 
 
 def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> PassDetails:

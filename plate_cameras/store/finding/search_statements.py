@@ -158,7 +158,7 @@ def plan_walks(
 
 
 def select_reach(walk: Walk, query: PassQuery, steps: int) -> sa.Select[Any]:
-    """Return the statement that finds the time of the step after so many; none if the walk ends."""
+    """Return the statement for the time that a walk reaches in some steps; no row if it ends."""
     time_s = walk.table.c.first_seen_s
     statement = sa.select(time_s).where(*_in_time(query, time_s, walk.number))
     if walk.condition is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from plate_cameras.clocks import steady_s
-from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.database import Database, insert, is_postgresql
 from plate_cameras.store.tables.schema import camera_leases, watchers
 
 LEASE_S = 4.5
@@ -47,9 +47,10 @@ class Heartbeats:
         self._heartbeats: dict[str, tuple[Hashable, float]] = {}
 
     def note(self, values: Mapping[str, Hashable]) -> None:
-        """Take over the present values, which have been read before this call.
+        """Take over the present values.
 
-        A value counts from here, not from the question: the renewal may lie between both.
+        The age of a value counts from this call and not from the query before it, because a
+        renewal may lie between them.
         """
         now_s = self._clock()
         self._heartbeats = {
@@ -202,7 +203,7 @@ def share_of(cameras: int, live: Sequence[str], watcher: str, most: int = 0) -> 
 
 def read_clock(connection: sa.Connection) -> float:
     """Return the Unix time of the database, to store and to show."""
-    if connection.dialect.name == "postgresql":
+    if is_postgresql(connection):
         statement = "SELECT extract(epoch FROM clock_timestamp())::double precision"
     else:
         statement = "SELECT (julianday('now') - 2440587.5) * 86400.0"

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from plate_cameras.passes import LeaseClaim, Pass
 from plate_cameras.store.erasing.picture_removals import note_pictures
+from plate_cameras.store.tables.database import is_postgresql
 from plate_cameras.store.tables.schema import camera_leases, joined_passes, passes, readings
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 
@@ -100,7 +101,7 @@ def _read_epochs(connection: sa.Connection, cameras: Iterable[str]) -> dict[str,
     the other has not committed yet.
     """
     names = sorted(cameras)
-    if connection.dialect.name == "postgresql":
+    if is_postgresql(connection):
         lock = "SELECT pg_advisory_xact_lock(%s, hashtext(name)) FROM unnest(%s::text[]) AS name"
         connection.exec_driver_sql(lock, (LOCKS, names))
     columns = (camera_leases.c.camera, camera_leases.c.epoch)

@@ -191,7 +191,7 @@ class ListLookup:
         self._lists, self._of_cameras = loaded_lists, of_cameras
 
     def named(self, names: Collection[str]) -> list[LoadedList]:
-        """Return the lists of some names; names without a list have none."""
+        """Return the lists that have one of some names."""
         return [loaded_list for loaded_list in self._lists.values() if loaded_list.name in names]
 
     @property

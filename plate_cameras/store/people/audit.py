@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.tables.database import is_postgresql
 from plate_cameras.store.tables.schema import searches
 
 AUTOMATIC = "automatic"
@@ -18,9 +19,9 @@ AUTOMATIC = "automatic"
 PLACES = ("cursor", "limit")
 """Parts of a query that only say which page of the answer it is."""
 SAME_SEARCH_S = 600.0
-"""Seconds after which the same search is another look."""
+"""Seconds after which the next page of a search counts as another search."""
 REPEATED_S = 12 * 3600.0
-"""Seconds for which what a page repeats by itself is one look, that of the person before it."""
+"""Seconds for which automatic repetitions of a search belong to the person's search."""
 MAX_COMPARED = 20
 """Most entries that a search is compared with."""
 
@@ -78,7 +79,7 @@ def _find_latest(
 
 
 def _is_same(entry_query: Mapping[str, Any], query: Mapping[str, Any]) -> bool:
-    """Tell whether a query is that of an entry. What a page repeats, a person has begun."""
+    """Tell whether a query is that of an entry. An automatic one may repeat a person's."""
     return query in (entry_query, {**entry_query, AUTOMATIC: True})
 
 
@@ -102,7 +103,7 @@ class RecordedSearch:
 
 @dataclass(frozen=True)
 class AuditQuery:
-    """The wanted entries.
+    """A search for entries of the audit.
 
     Attributes:
         from_s: Unix time of the first entry.
@@ -118,7 +119,7 @@ class AuditQuery:
 
 
 def read(connection: sa.Connection, query: AuditQuery, scope: Scope) -> list[RecordedSearch]:
-    """Return entries, the newest first: of those who had groups of the scope, and no others."""
+    """Return entries, the newest first, of callers all of whose groups are in the scope."""
     columns = searches.c
     entry_columns = [columns[field.name] for field in fields(RecordedSearch)]
     statement = sa.select(*entry_columns).order_by(columns.number.desc()).limit(query.limit)
@@ -139,7 +140,7 @@ def _is_within(connection: sa.Connection, groups: Sequence[str]) -> sa.ColumnEle
     Entries of callers who may see all cameras have no groups, and neither have old entries.
     """
     each = sa.func.json_each(searches.c.groups).table_valued("value")
-    if connection.dialect.name == "postgresql":
+    if is_postgresql(connection):
         each = sa.func.json_array_elements_text(searches.c.groups).table_valued("value")
     other = sa.exists().select_from(each).where(each.c.value.not_in(groups))
     return sa.and_(sa.func.json_array_length(searches.c.groups) > 0, sa.not_(other))

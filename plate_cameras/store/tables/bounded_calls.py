@@ -25,7 +25,7 @@ class BoundedCalls:
     further calls fail at the limit, too.
 
     Args:
-        what: The thing that is called, for messages.
+        what: The thing that is called, for error messages.
         most: Most calls at once.
         limit_s: Longest wait for a call, and for its turn.
     """

@@ -178,19 +178,23 @@ def set_limits(
     connection.exec_driver_sql(f"SELECT {settings}")
 
 
+def is_postgresql(connection: sa.Connection) -> bool:
+    return connection.dialect.name == POSTGRESQL
+
+
 def lock(connection: sa.Connection, number: int, *, is_shared: bool = False) -> None:
     """Take a lock of PostgreSQL until the end of this transaction.
 
     In SQLite, a transaction that writes keeps all others from it anyway.
     """
-    if connection.dialect.name == POSTGRESQL:
+    if is_postgresql(connection):
         name = "pg_advisory_xact_lock_shared" if is_shared else "pg_advisory_xact_lock"
         connection.execute(sa.select(getattr(sa.func, name)(number)))
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT that may have a clause for conflicts."""
-    if connection.dialect.name == POSTGRESQL:
+    if is_postgresql(connection):
         return postgresql.insert(table)
     return sqlite.insert(table)
 

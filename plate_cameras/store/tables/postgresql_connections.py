@@ -32,7 +32,7 @@ class Step:
     """A step with a limit.
 
     Attributes:
-        ends_s: Moment at which its connections are closed.
+        ends_s: Steady time at which its connections are shut down.
         is_over: True if they were.
     """
 

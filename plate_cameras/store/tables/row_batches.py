@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from plate_cameras.store.tables.database import POSTGRESQL, to_json
+from plate_cameras.store.tables.database import is_postgresql, to_json
 
 Row = dict[str, Any]
 
@@ -39,7 +39,7 @@ def write_rows(
     if not rows:
         return
     names = tuple(rows[0])
-    if connection.dialect.name == POSTGRESQL:
+    if is_postgresql(connection):
         records = TO_RECORDS(rows)
         connection.exec_driver_sql(_from_records(table, names, on_conflict), (records,))
     else:

@@ -11,8 +11,9 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from plate_cameras.store.finding.edit_pieces import EditPieces
 from plate_cameras.store.finding.text_patterns import END, GRAM, HIGHEST
 from plate_cameras.store.tables.columns import NUMBER
+from plate_cameras.store.tables.database import is_postgresql
 
-SQLITE = (
+SQLITE_INDEX = (
     "CREATE VIRTUAL TABLE pass_texts USING fts5(text, tokenize = 'trigram case_sensitive 1')",
     """CREATE TRIGGER pass_texts_insert AFTER INSERT ON passes WHEN new.text <> '' BEGIN
          INSERT INTO pass_texts (rowid, text) VALUES (new.number, '^' || new.text || '$');
@@ -28,7 +29,7 @@ SQLITE = (
        END""",
     "CREATE VIRTUAL TABLE pass_texts_grams USING fts5vocab(pass_texts, instance)",
 )
-POSTGRESQL = (
+POSTGRESQL_INDEX = (
     "CREATE EXTENSION IF NOT EXISTS pg_trgm",
     "CREATE EXTENSION IF NOT EXISTS fuzzystrmatch",
     """CREATE TABLE pass_texts (
@@ -60,8 +61,7 @@ POSTGRESQL = (
 
 def create_text_index(connection: sa.Connection) -> None:
     """Make the index beside the tables."""
-    statements = SQLITE if connection.dialect.name == "sqlite" else POSTGRESQL
-    for statement in statements:
+    for statement in POSTGRESQL_INDEX if is_postgresql(connection) else SQLITE_INDEX:
         connection.exec_driver_sql(statement)
 
 

@@ -20,7 +20,7 @@ from plate_cameras.store.tables.schema import pushed_pictures
 MAX_WAITING = 200
 """Pictures of one camera that wait to be read. Then the camera is told to send again later."""
 MAX_WAITING_BYTES = 256 * 1024 * 1024
-"""Largest size of all of them."""
+"""Largest size of the waiting pictures of one camera."""
 MAX_ALL_BYTES = 2 * 1024**3
 """Largest size of the pictures of all cameras. One camera may have as many bytes as are left for
 the others, so that none takes all.

@@ -17,7 +17,7 @@ from plate_cameras.store.writing.sql_outbox import ABANDONED
 
 Hits = Mapping[Question, Mapping[int, ListHit]]
 SKEW_S = 10.0
-"""Clocks of watchers that share a database may differ so much."""
+"""Largest difference between the clocks of watchers that share a database."""
 Times = dict[tuple[str, str], list[float]]
 """Unix times of the events of a sink and a text."""
 

@@ -1,6 +1,6 @@
 """The files of spools: their names, those of all watchers below a folder, and their age.
 
-A list in memory has those that wait in the spool of this process.
+An index in memory has those that wait in the spool of this process.
 """
 
 from __future__ import annotations

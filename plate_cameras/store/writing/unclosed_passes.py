@@ -1,4 +1,4 @@
-"""Finds passes that a watcher has told of, but did not live to close."""
+"""Closes passes that a watcher has reported, but did not live to close."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Tenure:
 
 
 class UnclosedPasses:
-    """Finds the closing events of such passes. No clock decides to whom a pass belongs."""
+    """Makes the closing events of such passes. No clock decides to whom a pass belongs."""
 
     def __init__(
         self, database: Database, pictures: PictureStore, clock: Callable[[], float] = steady_s
@@ -48,10 +48,10 @@ class UnclosedPasses:
         self._tenures: dict[tuple[str, int], _Tenure] = {}
 
     def of_former_owners(self, watcher: str) -> list[PassEvent]:
-        """Return those that former owners of a watcher's cameras have left.
+        """Return the closing events of passes that former owners of a watcher's cameras have left.
 
-        They are those of earlier epochs. The next owner waits first, so that the former one can
-        tell the end itself.
+        These are passes of earlier epochs. The next owner waits first, so that the former one can
+        close them itself.
         """
         with self._database.reading() as connection:
             settled_cameras = self._settled(connection, watcher)
@@ -68,7 +68,7 @@ class UnclosedPasses:
             return self._close_all(connection, statement)
 
     def interrupted(self, cameras: Collection[str], run: str | None = None) -> list[PassEvent]:
-        """Return those that a watcher has left whose cameras nobody else follows.
+        """Return the closing events of passes that earlier runs have left, without leases.
 
         Args:
             cameras: Names of the cameras that this watcher follows alone.
