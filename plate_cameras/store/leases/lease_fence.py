@@ -50,8 +50,8 @@ class LeaseFence:
     rejected: the new owner has seen those vehicles itself.
 
     A vehicle that two owners have seen, while the camera changed hands, becomes one pass. The
-    database remembers its second id, so that all its events go to that pass. The later owner tells
-    of it from then on; what the former one still says would be older.
+    database remembers its second id, so that all its events go to that pass. From then on, only the
+    later owner's events count, because the former owner's would be older.
     """
 
     rejected: int = 0
@@ -69,9 +69,8 @@ class LeaseFence:
         if not claimed_events:
             return [*events]
         epochs = _read_epochs(connection, {event.vehicle_pass.camera for event in claimed_events})
-        stored_passes = _read_stored(
-            connection, {event.vehicle_pass.id for event in claimed_events}
-        )
+        ids = {event.vehicle_pass.id for event in claimed_events}
+        stored_passes = _read_stored(connection, ids)
         admitted_events, unused_events = [], []
         for event in events:
             vehicle_pass, claim = event.vehicle_pass, event.claim
@@ -130,7 +129,7 @@ def _join(connection: sa.Connection, event: AddressedEvent, claim: LeaseClaim) -
 
 
 def _latest_epoch(stored_pass: Any) -> int:
-    """Return the epoch of the last owner that has told of a pass."""
+    """Return the epoch of the last owner that has reported a pass."""
     return max(filter(None, (stored_pass.epoch, stored_pass.joined_epoch)), default=0)
 
 

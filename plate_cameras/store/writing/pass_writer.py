@@ -257,7 +257,7 @@ def _is_news(event: AddressedEvent, known_pass: Any | None) -> bool:
 
 
 def _is_late(event: AddressedEvent, known_pass: Any | None) -> bool:
-    """Tell whether the pass was closed before: its event `closed` is the last that is told.
+    """Tell whether the pass was closed before: sinks get no event after `closed`.
 
     Such events come of a vehicle that two owners of its camera have seen.
     """

@@ -85,9 +85,8 @@ def see_again(event: PassEvent, vehicle: Vehicle, camera_s: float) -> PassEvent:
     looks = tuple(Observation(camera_s + at, plate, 0.7, 0.5) for at in range(2))
     observations = (event.vehicle_pass.observations + looks)[-20:]
     changes = {"text": vehicle.texts[-1], "last_seen_s": camera_s + 1}
-    return replace(
-        event, vehicle_pass=replace(event.vehicle_pass, observations=observations, **changes)
-    )
+    seen_pass = replace(event.vehicle_pass, observations=observations, **changes)
+    return replace(event, vehicle_pass=seen_pass)
 
 
 @dataclass

@@ -215,18 +215,15 @@ def test_several_writers_and_claimers_are_safe(
             store.write([event, *shared_events], [WEBHOOK])
 
     def claim(store: PassStore) -> list[str]:
-        deliveries_claimed = (store.outbox.claim("webhook", 2, 4e9, 60) for _ in range(5))
-        return [delivery.id for deliveries in deliveries_claimed for delivery in deliveries]
+        batches = (store.outbox.claim("webhook", 2, 4e9, 60) for _ in range(5))
+        return [delivery.id for batch in batches for delivery in batch]
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(write, stores, own_events))
-        deliveries_claimed = [
-            delivery_id for ids in threads.map(claim, stores) for delivery_id in ids
-        ]
+        delivery_ids = [*chain.from_iterable(threads.map(claim, stores))]
 
-    names = sorted(
-        event.vehicle_pass.id for event in [*shared_events, *chain.from_iterable(own_events)]
-    )
+    events = chain(shared_events, *own_events)
+    names = sorted(event.vehicle_pass.id for event in events)
     check_written(stores[0], names)
     assert [store.writer.spool.counts.spooled for store in stores] == [0] * 4
-    assert sorted(deliveries_claimed) == [f"{name}_closed_0" for name in names]
+    assert sorted(delivery_ids) == [f"{name}_closed_0" for name in names]

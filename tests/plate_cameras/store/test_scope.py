@@ -146,9 +146,8 @@ def test_counts_keep_to_their_cameras_time_and_zone_of_time(
     cameras: dict[str, int],
 ) -> None:
     count = CountQuery(**query)
-    assert filled_store.reader.count_by_hour(count, scope) == [
-        HourCount(*hour, 1) for hour in hours
-    ]
+    by_hour = [HourCount(*hour, 1) for hour in hours]
+    assert filled_store.reader.count_by_hour(count, scope) == by_hour
     by_camera = [CameraCount(*pair) for pair in cameras.items()]
     assert filled_store.reader.count_by_camera(count, scope) == by_camera
 

@@ -42,7 +42,7 @@ DOUBTFUL = LeaseClaim(1, False)
 KINDS = ("closed", "agreed")
 
 
-def make_seen(
+def see(
     pass_id: str, at_s: float, claim: LeaseClaim | None, kind: Kind = "closed", text: str = "A1"
 ) -> PassEvent:
     """Return an event of a pass of one second; `at_s` counts from the change of owner."""
@@ -56,9 +56,9 @@ def read_as(event: PassEvent, *texts: str) -> PassEvent:
     return replace(event, vehicle_pass=replace(event.vehicle_pass, observations=looks))
 
 
-OLD, NEW = make_seen("old", -5, CLAIM), make_seen("new", 5, NEXT)
-OLD_AGREED, NEW_AGREED = make_seen("old", -5, CLAIM, "agreed"), make_seen("new", 4, NEXT, "agreed")
-AS_B2 = make_seen("new", 5, NEXT, text="B2")
+OLD, NEW = see("old", -5, CLAIM), see("new", 5, NEXT)
+OLD_AGREED, NEW_AGREED = see("old", -5, CLAIM, "agreed"), see("new", 4, NEXT, "agreed")
+AS_B2 = see("new", 5, NEXT, text="B2")
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def execute(database: Database, statement: sa.Insert | sa.Update) -> None:
 def test_only_what_the_owner_cannot_have_seen_is_stored_of_others(
     leased_store: PassStore, database: Database, claim: LeaseClaim | None, ids: list[str]
 ) -> None:
-    leased_store.write([make_seen("a", -300, claim)], [WEBHOOK])
+    leased_store.write([see("a", -300, claim)], [WEBHOOK])
     assert find_ids(leased_store, PassQuery()) == ids
     assert leased_store.writer.pass_writer.fence.rejected == 1 - len(ids)
     assert len(read_rows(database, deliveries.c.id)) == len(ids)
@@ -95,28 +95,28 @@ def test_only_what_the_owner_cannot_have_seen_is_stored_of_others(
 
 
 def test_a_camera_without_a_lease_is_not_fenced(store: PassStore) -> None:
-    store.write([make_seen("a", 0, DOUBTFUL)], [])
+    store.write([see("a", 0, DOUBTFUL)], [])
     assert find_ids(store, PassQuery()) == ["a"]
-    events, no_connection = address([make_seen("a", 0, None)], [], NOW_S), None
+    events, no_connection = address([see("a", 0, None)], [], NOW_S), None
     assert LeaseFence().admit(no_connection, events) == events  # type: ignore[arg-type]
 
 
 EVENTS = {
     "old": OLD,
     "old+": OLD_AGREED,
-    "old=A128BC77": make_seen("old", -5, CLAIM, text="A128BC77"),
-    "new": make_seen("new", 4, NEXT),
+    "old=A128BC77": see("old", -5, CLAIM, text="A128BC77"),
+    "new": see("new", 4, NEXT),
     "new+": NEW_AGREED,
-    "new+=A128BC77": make_seen("new", 4, NEXT, "agreed", "A128BC77"),
-    "new=A128BC77": make_seen("new", 4, NEXT, text="A128BC77"),
+    "new+=A128BC77": see("new", 4, NEXT, "agreed", "A128BC77"),
+    "new=A128BC77": see("new", 4, NEXT, text="A128BC77"),
     "new=B2": AS_B2,
-    "updated": make_seen("new", 4, NEXT, "updated"),
-    "not-newer": make_seen("new", -11, NEXT),
-    "later": make_seen("new", 5, NEXT),
-    "first": make_seen("first", 2, NEXT),
-    "second": make_seen("second", 14, NEXT),
-    "unread": make_seen("old", -5, CLAIM, text=""),
-    "unread-too": make_seen("new", 5, NEXT, text=""),
+    "updated": see("new", 4, NEXT, "updated"),
+    "not-newer": see("new", -11, NEXT),
+    "later": see("new", 5, NEXT),
+    "first": see("first", 2, NEXT),
+    "second": see("second", 14, NEXT),
+    "unread": see("old", -5, CLAIM, text=""),
+    "unread-too": see("new", 5, NEXT, text=""),
 }
 """Events of the former and of the new owner; with `+` they are `agreed`."""
 CHANGED = {"text": "A128BC77", "progress": "closed", "first_seen_s": TAKEN_S - 5}
@@ -174,18 +174,14 @@ HOURS_S = 10800
 @pytest.mark.parametrize(
     ("first", "second", "ids"),
     [
-        pytest.param(make_seen("a", -25, CLAIM), NEW, "a", id="29-s-before"),
-        pytest.param(make_seen("a", -26, CLAIM), NEW, "a new", id="30-s-before"),
-        pytest.param(NEW, make_seen("a", -25, CLAIM), "new", id="29-s-before-told-later"),
-        pytest.param(NEW, make_seen("a", -26, CLAIM), "a new", id="30-s-before-told-later"),
-        pytest.param(make_seen("a", 5 - HOURS_S, CLAIM, "agreed"), NEW, "a", id="open-for-3-h"),
-        pytest.param(
-            make_seen("a", 4 - HOURS_S, CLAIM, "agreed"), NEW, "a new", id="open-for-longer"
-        ),
-        pytest.param(
-            make_seen("a", -86405, CLAIM), make_seen("b", -86395, NEXT), "a", id="clock-behind"
-        ),
-        pytest.param(make_seen("a", 40, CLAIM), make_seen("b", 50, NEXT), "a", id="clock-ahead"),
+        pytest.param(see("a", -25, CLAIM), NEW, "a", id="29-s-before"),
+        pytest.param(see("a", -26, CLAIM), NEW, "a new", id="30-s-before"),
+        pytest.param(NEW, see("a", -25, CLAIM), "new", id="29-s-before-told-later"),
+        pytest.param(NEW, see("a", -26, CLAIM), "a new", id="30-s-before-told-later"),
+        pytest.param(see("a", 5 - HOURS_S, CLAIM, "agreed"), NEW, "a", id="open-for-3-h"),
+        pytest.param(see("a", 4 - HOURS_S, CLAIM, "agreed"), NEW, "a new", id="open-for-longer"),
+        pytest.param(see("a", -86405, CLAIM), see("b", -86395, NEXT), "a", id="clock-behind"),
+        pytest.param(see("a", 40, CLAIM), see("b", 50, NEXT), "a", id="clock-ahead"),
         pytest.param(read_as(OLD, "A1"), read_as(AS_B2, "A1", "A1", "B2"), "old", id="2-new-texts"),
         pytest.param(read_as(OLD, "A1"), read_as(AS_B2, "A1", "B2"), "new old", id="1-new-text"),
         pytest.param(read_as(OLD, "A1", "B2", "B2"), read_as(AS_B2, "B2"), "old", id="2-old-texts"),
@@ -206,14 +202,14 @@ def test_a_second_id_outlives_a_restart(
     leased_store.write([OLD_AGREED], [])
     leased_store.write([NEW_AGREED], [])
     other = opening(url, tmp_path / "other", clock=lambda: NOW_S)
-    other.write([make_seen("new", 25, NEXT, text="B2")], [])
+    other.write([see("new", 25, NEXT, text="B2")], [])
     assert find_ids(other, PassQuery()) == ["old"]
 
 
 def test_a_pass_and_its_gates_are_found_by_both_ids_until_it_is_deleted(
     leased_store: PassStore, database: Database
 ) -> None:
-    leased_store.write([make_seen("far", -20, CLAIM), make_seen("old", -8, CLAIM)], [])
+    leased_store.write([see("far", -20, CLAIM), see("old", -8, CLAIM)], [])
     leased_store.write([NEW], [])
     assert leased_store.get("new", REQUESTER).found_pass.id == "old"  # the nearest in time
     opening = GateOpening("barrier", "gate", "", "B2", "", "B2", "opened", "", TAKEN_S)
@@ -232,12 +228,12 @@ def test_a_pass_and_its_gates_are_found_by_both_ids_until_it_is_deleted(
 def test_a_vehicle_that_three_owners_have_seen_is_one_pass(
     leased_store: PassStore, database: Database
 ) -> None:
-    leased_store.write([make_seen("a", -5, CLAIM, "agreed")], [])
-    leased_store.write([make_seen("b", 5, NEXT, "agreed")], [])
+    leased_store.write([see("a", -5, CLAIM, "agreed")], [])
+    leased_store.write([see("b", 5, NEXT, "agreed")], [])
     execute(database, sa.update(camera_leases).values(epoch=3))
-    leased_store.write([make_seen("c", 15, LAST, "agreed")], [])
+    leased_store.write([see("c", 15, LAST, "agreed")], [])
     assert find_ids(leased_store, PassQuery()) == ["a"]
-    leased_store.write([make_seen("b", 5, NEXT)], [WEBHOOK])  # the last owner still tells of it
+    leased_store.write([see("b", 5, NEXT)], [WEBHOOK])  # the last owner still tells of it
     assert find_ids(leased_store, PassQuery()) == ["a"]
     assert read_rows(database, deliveries.c.id) == []
 
@@ -245,7 +241,7 @@ def test_a_vehicle_that_three_owners_have_seen_is_one_pass(
 @pytest.mark.parametrize(
     ("writes", "count", "crop"),
     [
-        pytest.param([[OLD], [make_seen("new", -11, NEXT)]], 2, b"crop old", id="nothing newer"),
+        pytest.param([[OLD], [see("new", -11, NEXT)]], 2, b"crop old", id="nothing newer"),
         pytest.param(
             [[NEW_AGREED], [OLD_AGREED], [with_pictures(OLD, b"late", b"frame old")]],
             3,
@@ -253,7 +249,7 @@ def test_a_vehicle_that_three_owners_have_seen_is_one_pass(
             id="told late by the former owner",
         ),
         pytest.param(
-            [[OLD_AGREED, with_pictures(make_seen("old", 5, DOUBTFUL), b"another")]],
+            [[OLD_AGREED, with_pictures(see("old", 5, DOUBTFUL), b"another")]],
             2,
             b"crop old",
             id="a later event is rejected",

@@ -29,13 +29,13 @@ ROW = {"number": 1, "text": "a", "share": 0.5, "document": {}}
 
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
-    connections = Database(url)
-    with connections.writing() as connection:
+    own_database = Database(url)
+    with own_database.writing() as connection:
         NUMBERS.create(connection)
-    yield connections
-    with connections.writing() as connection:
+    yield own_database
+    with own_database.writing() as connection:
         NUMBERS.drop(connection)
-    connections.close()
+    own_database.close()
 
 
 @pytest.mark.parametrize(

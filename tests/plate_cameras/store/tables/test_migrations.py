@@ -44,9 +44,9 @@ def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def empty(empty_url: str) -> Iterator[Database]:
-    connections = Database(empty_url)
-    yield connections
-    connections.close()
+    empty_database = Database(empty_url)
+    yield empty_database
+    empty_database.close()
 
 
 def _is_plain(name: str | None, kind: str) -> bool:

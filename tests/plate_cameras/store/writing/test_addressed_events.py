@@ -19,7 +19,7 @@ from plate_cameras.store.writing.addressed_events import AddressedEvent, address
 from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event
 
 EVENT = AddressedEvent(make_event("a"), ("webhook", "file"), NOW_S)
-BEST = replace(EVENT.event.vehicle_pass.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
+BEST = replace(EVENT.vehicle_pass.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
 
 
 @pytest.mark.parametrize(

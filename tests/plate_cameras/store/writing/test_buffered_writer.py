@@ -37,7 +37,7 @@ class PickyWriter(PassWriter):
         self.tried: list[str] = []
 
     def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
-        ids = [event.event.vehicle_pass.id for event in events]
+        ids = [event.vehicle_pass.id for event in events]
         self.tried.append("".join(ids))
         if len(ids) > self.most:
             raise StoreError("permission denied")

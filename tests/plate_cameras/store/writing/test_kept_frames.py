@@ -20,7 +20,7 @@ def street() -> Scene:
     return scene(["A123BC77", "M456OP199"], (640, 480), seed=2)
 
 
-def make_framed() -> PassEvent:
+def make_street_event() -> PassEvent:
     """Return an event whose best frame shows two plates; the first belongs to the pass."""
     event = make_event("a")
     own_box, other_box = (tuple(map(float, box)) for box in street().xyxy)
@@ -43,28 +43,29 @@ def cut(picture: np.ndarray, number: int) -> np.ndarray:
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates"])
 def test_a_kept_frame_shows_its_own_plate_alone(blur: str) -> None:
-    kept_picture = read(KeptFrames(True, blur).prepare(make_framed()).vehicle_pass.best.frame_jpeg)
+    kept_picture = read(
+        KeptFrames(True, blur).prepare(make_street_event()).vehicle_pass.best.frame_jpeg
+    )
     assert abs(cut(kept_picture, 0) - cut(street().picture, 0)).mean() < 8
     assert cut(street().picture, 1).std() > 30
     assert cut(kept_picture, 1).std() < 8
 
 
 def test_a_frame_stays_as_it_is_without_blur() -> None:
-    best = make_framed().vehicle_pass.best
-    assert KeptFrames(True, "none").prepare(make_framed()).vehicle_pass.best == replace(
-        best, blur="none"
-    )
+    best = make_street_event().vehicle_pass.best
+    event = KeptFrames(True, "none").prepare(make_street_event())
+    assert event.vehicle_pass.best == replace(best, blur="none")
 
 
 def test_without_the_wish_no_frame_is_kept() -> None:
-    event = KeptFrames().prepare(make_framed())
+    event = KeptFrames().prepare(make_street_event())
     assert event.vehicle_pass.best.frame_jpeg == b""
-    assert event.vehicle_pass.best.crop_jpeg == make_framed().vehicle_pass.best.crop_jpeg
+    assert event.vehicle_pass.best.crop_jpeg == make_street_event().vehicle_pass.best.crop_jpeg
 
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates", "none"])
 def test_a_small_picture_of_the_vehicle_is_kept_once(blur: str) -> None:
-    prepared_event = KeptFrames(False, blur, has_vehicle=True).prepare(make_framed())
+    prepared_event = KeptFrames(False, blur, has_vehicle=True).prepare(make_street_event())
     best = prepared_event.vehicle_pass.best
     assert best.part is not None
     x0, y0, x1, y1 = best.part
@@ -90,16 +91,16 @@ def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFix
 def test_the_spool_gets_no_more_than_the_pictures(
     tmp_path: Path, opening: Callable[..., PassStore]
 ) -> None:
-    opening(f"sqlite:///{tmp_path}/missing/passes.db").write([make_framed()], [])
+    opening(f"sqlite:///{tmp_path}/missing/passes.db").write([make_street_event()], [])
     [file] = (tmp_path / "spool").glob("*.event")
 
-    assert make_framed().vehicle_pass.best.frame_jpeg not in file.read_bytes()
-    assert make_framed().vehicle_pass.best.crop_jpeg in file.read_bytes()
+    assert make_street_event().vehicle_pass.best.frame_jpeg not in file.read_bytes()
+    assert make_street_event().vehicle_pass.best.crop_jpeg in file.read_bytes()
 
 
 def test_the_store_blurs_what_it_keeps(opening: Callable[..., PassStore]) -> None:
     store = opening(keep_frames=True, blur="surroundings")
-    store.write([make_framed()], [])
+    store.write([make_street_event()], [])
     digest = store.get("a", REQUESTER).found_pass.frame
     assert digest
     assert cut(read(store.picture(digest)), 1).std() < 8

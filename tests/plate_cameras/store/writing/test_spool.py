@@ -34,10 +34,8 @@ def event(pass_id: str, kind: Kind = "closed", text: str = "A123BC77") -> Addres
 
 
 def ids(spool: Spool) -> list[str]:
-    return [
-        f"{spooled_file.event.event.vehicle_pass.id} {spooled_file.event.event.kind}"
-        for spooled_file in spool.oldest(99)
-    ]
+    events = [spooled_file.event for spooled_file in spool.oldest(99)]
+    return [f"{event.vehicle_pass.id} {event.kind}" for event in events]
 
 
 def files_in(folder: Path) -> list[str]:

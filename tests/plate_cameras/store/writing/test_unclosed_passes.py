@@ -32,15 +32,13 @@ def take(database: Database, ago_s: float, epoch: int = 2) -> float:
     return taken_s
 
 
-def make_told(pass_id: str, at_s: float) -> PassEvent:
+def report(pass_id: str, at_s: float) -> PassEvent:
     return replace(make_event(pass_id, kind="agreed", first_seen_s=at_s), claim=CLAIM)
 
 
 def states(store: PassStore) -> dict[str, str]:
-    return {
-        found_pass.id: found_pass.progress
-        for found_pass in store.search(PassQuery(), REQUESTER).passes
-    }
+    passes = store.search(PassQuery(), REQUESTER).passes
+    return {found_pass.id: found_pass.progress for found_pass in passes}
 
 
 def close_left(store: PassStore, watcher: str, sinks: Sequence[Sink]) -> int:
@@ -53,7 +51,7 @@ def test_what_a_dead_watcher_told_of_is_closed_as_it_was(
     store: PassStore, database: Database
 ) -> None:
     taken_s = take(database, ago_s=90)
-    store.write([make_told("a", taken_s - 5)], [WEBHOOK])
+    store.write([report("a", taken_s - 5)], [WEBHOOK])
     before = store.get("a", REQUESTER)
     assert close_left(store, "next", [WEBHOOK]) == 1
     after = store.get("a", REQUESTER)
@@ -72,7 +70,7 @@ def test_the_clock_of_a_camera_keeps_no_pass_open(
     store: PassStore, database: Database, clock: str, ahead_s: float
 ) -> None:
     taken_s = take(database, ago_s=90)
-    event = make_told("a", taken_s - 7 + ahead_s)
+    event = report("a", taken_s - 7 + ahead_s)
     store.write([replace(event, vehicle_pass=replace(event.vehicle_pass, clock=clock))], [])
     assert close_left(store, "next", []) == 1
     assert states(store) == {"a": "closed"}
@@ -101,7 +99,7 @@ def test_other_passes_stay_open(
     store: PassStore, database: Database, ago_s: float, epoch: int, watcher: str
 ) -> None:
     taken_s = take(database, ago_s)
-    store.write([replace(make_told("a", taken_s - 5), claim=LeaseClaim(epoch, True))], [])
+    store.write([replace(report("a", taken_s - 5), claim=LeaseClaim(epoch, True))], [])
     assert close_left(store, watcher, []) == 0
     assert states(store) == {"a": "agreed"}
 
@@ -113,7 +111,7 @@ def test_the_next_owner_waits_by_its_own_clock_and_again_when_the_camera_came_ba
     moment_s = [0.0]
     pictures = PictureFolder(tmp_path / "pictures")
     unclosed = UnclosedPasses(database, pictures, clock=lambda: moment_s[0])
-    opening(url).write([make_told("a", take(database, ago_s=-3600) - 5)], [])
+    opening(url).write([report("a", take(database, ago_s=-3600) - 5)], [])
 
     def left_after(age_s: float) -> list[tuple[str, str, str]]:
         moment_s[0] = age_s
@@ -135,7 +133,7 @@ def test_a_pass_whose_readings_or_pictures_were_deleted_is_closed(
     store: PassStore, database: Database, tmp_path: Path
 ) -> None:
     taken_s = take(database, ago_s=90)
-    store.write([make_told("a", taken_s - 5)], [])
+    store.write([report("a", taken_s - 5)], [])
     shutil.rmtree(tmp_path / "pictures")
     (event,) = store.unclosed_passes.of_former_owners("next")
     best = event.vehicle_pass.best
