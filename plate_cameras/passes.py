@@ -170,12 +170,12 @@ class PassEvent:
 
     Attributes:
         kind: The kind of change.
-        passed: The pass after it.
+        vehicle_pass: The pass after it.
         claim: The lease under which it was seen; None if the camera is not shared.
     """
 
     kind: Literal["agreed", "updated", "closed"]
-    passed: Pass
+    vehicle_pass: Pass
     claim: LeaseClaim | None = None
 
 
@@ -195,31 +195,32 @@ def to_document(event: PassEvent) -> dict[str, Any]:
     """
     return {
         "type": PREFIX + event.kind,
-        "timestamp": to_rfc3339(event.passed.last_seen_s),
-        "data": describe_pass(event.passed),
+        "timestamp": to_rfc3339(event.vehicle_pass.last_seen_s),
+        "data": describe_pass(event.vehicle_pass),
     }
 
 
-def describe_pass(passed: Pass) -> dict[str, Any]:
+def describe_pass(vehicle_pass: Pass) -> dict[str, Any]:
     """Return what others need of a pass: its text, times, motion and the best frame's box."""
-    return describe_row(flatten(passed))
+    return describe_row(flatten(vehicle_pass))
 
 
-def flatten(passed: Pass) -> dict[str, Any]:
+def flatten(vehicle_pass: Pass) -> dict[str, Any]:
     """Return a pass as the store keeps it in one row, without its readings and pictures."""
-    region, best = known_region(passed.text, passed.format), passed.best.observation
-    return {name: getattr(passed, name) for name in OF_A_ROW} | {
+    region = known_region(vehicle_pass.text, vehicle_pass.format)
+    best = vehicle_pass.best.observation
+    return {name: getattr(vehicle_pass, name) for name in OF_A_ROW} | {
         "region_code": region.code if region else "",
-        "frames": len(passed.observations),
-        "candidates": round_scores(passed.candidates),
-        "zones": [*passed.zones],
-        "crossings": [{**vars(crossing)} for crossing in passed.crossings],
+        "frames": len(vehicle_pass.observations),
+        "candidates": round_scores(vehicle_pass.candidates),
+        "zones": [*vehicle_pass.zones],
+        "crossings": [{**vars(crossing)} for crossing in vehicle_pass.crossings],
         "best": {
             "time_s": best.time_s,
             "box": round_box(best.plate),
-            "size_wh": [*passed.best.size_wh],
-            "part": passed.best.part and [*passed.best.part],
-            "blur": passed.best.blur,
+            "size_wh": [*vehicle_pass.best.size_wh],
+            "part": vehicle_pass.best.part and [*vehicle_pass.best.part],
+            "blur": vehicle_pass.best.blur,
         },
     }
 

@@ -32,14 +32,14 @@ class PresentPass:
     """A pass whose vehicle was not seen to leave.
 
     Attributes:
-        passed: The pass after its last event.
+        vehicle_pass: The pass after its last event.
         seen_s: Steady time of the last frame that shows it.
         settled_text: The last text on which two frames have agreed.
         readable_s: Steady time from which the delay counts; None if it is not known.
         told: Gates, texts and reasons that were recorded, so that each is recorded once.
     """
 
-    passed: Pass
+    vehicle_pass: Pass
     seen_s: float = -inf
     settled_text: str = ""
     readable_s: float | None = None
@@ -102,7 +102,7 @@ def decide(gate: Gate, present: PresentPass, now: Circumstances) -> Decision:
 
     This is the only place that decides, and it is asked directly before each request to a relay.
     """
-    passed = present.passed
+    passed = present.vehicle_pass
     if not passed.text or passed.text != present.settled_text:
         return LEFT
     if not is_in_place(gate, passed):
@@ -131,7 +131,7 @@ def _find_obstacle(
     gate: Gate, present: PresentPass, hit: ListHit, now: Circumstances
 ) -> tuple[str, Mapping[str, str]]:
     """Return the reason why a gate does not open for a vehicle of its lists; empty if it does."""
-    passed = present.passed
+    passed = present.vehicle_pass
     if any(known.match(passed.text, now.unix_s) for known in now.blocked):
         return "blocked", {}
     if not is_watched(gate.schedule, now.local):

@@ -117,12 +117,12 @@ class GateController:
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event, and open the gates whose conditions hold now."""
-        passed = event.passed
+        passed = event.vehicle_pass
         if event.kind == "closed":
             self._present.pop(passed.id, None)
             return
         present = self._present.setdefault(passed.id, PresentPass(passed))
-        present.passed = passed
+        present.vehicle_pass = passed
         if passed.clock == "file":
             self._see(present, None)
         elif passed.last_moment_s is not None:
@@ -146,7 +146,7 @@ class GateController:
         """Note that a frame has shown some passes, of which nothing has changed."""
         for pass_id in sighting.pass_ids:
             present = self._present.get(pass_id)
-            if present and present.passed.camera == sighting.camera:
+            if present and present.vehicle_pass.camera == sighting.camera:
                 self._see(present, sighting.moment_s)
 
     def reconsider(self) -> None:
@@ -200,7 +200,7 @@ class GateController:
             for camera in configuration.cameras
         }
         for present in self._present.values():
-            camera = present.passed.camera
+            camera = present.vehicle_pass.camera
             if before.get(camera) != self._thresholds.get(camera):
                 present.settled_text = ""
                 self._settle(present)
@@ -213,7 +213,7 @@ class GateController:
 
     def _settle(self, present: PresentPass) -> bool:
         """Note whether the text may open gates. Return whether it is new."""
-        passed = present.passed
+        passed = present.vehicle_pass
         if passed.text == present.settled_text:
             return False
         if not is_settled(passed, self._thresholds.get(passed.camera, 1.0)):
@@ -229,14 +229,14 @@ class GateController:
             is_new: True if an event of its pass is the last condition, from which delays count.
         """
         for queue in [*self._queues.values()]:
-            if queue.has(present.passed.id):
+            if queue.has(present.vehicle_pass.id):
                 continue
             decision = self._decide(queue.gate, present)
             if decision.hit is None:
                 continue
             is_timed = present.readable_s is not None and not is_new
             readable_s = self._clock() if is_timed else present.readable_s
-            request = _to_request(queue.gate, present.passed, decision.hit, readable_s)
+            request = _to_request(queue.gate, present.vehicle_pass, decision.hit, readable_s)
             if decision.opens:
                 queue.put(request)
             else:
@@ -265,7 +265,7 @@ class GateController:
         decision = self._decide(gate, present)
         if decision.hit is None:
             return decision, request
-        return decision, _to_request(gate, present.passed, decision.hit, request.readable_s)
+        return decision, _to_request(gate, present.vehicle_pass, decision.hit, request.readable_s)
 
     def _is_news(self, request: OpeningRequest, reason: str) -> bool:
         """Tell whether a reason is new for a vehicle, and note it."""

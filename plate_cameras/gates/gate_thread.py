@@ -121,9 +121,9 @@ class GateThread:
     def offer(self, event: PassEvent) -> None:
         """Look at an event. This returns at once."""
         if event.kind == "closed":
-            self._present.pop(event.passed.id, None)
+            self._present.pop(event.vehicle_pass.id, None)
         else:
-            self._present[event.passed.id] = event  # for gates that come later
+            self._present[event.vehicle_pass.id] = event  # for gates that come later
         if running := self._running:
             running.post(running.controller.offer, event)
 

@@ -112,7 +112,7 @@ async def close_interrupted(
         nonlocal is_more
         if store.replay_spool():
             return
-        events = store.unclosed.interrupted(names)
+        events = store.unclosed_passes.interrupted(names)
         store.write(events, configuration.sinks)
         is_more = bool(events)
 
@@ -129,7 +129,7 @@ async def close_left(
 
     def close_some() -> None:
         if not store.replay_spool():  # else a vehicle may be there that nobody knows of yet
-            store.write(store.unclosed.of_former_owners(watcher), sinks())
+            store.write(store.unclosed_passes.of_former_owners(watcher), sinks())
 
     while True:
         await asyncio.sleep(CLOSE_LEFT_EVERY_S)

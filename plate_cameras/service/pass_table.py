@@ -32,9 +32,9 @@ class PassTable:
     def to_lines(self, event: PassEvent) -> Iterator[str]:
         """Yield the lines of an event, and the head before the first."""
         if event.kind == "closed":
-            self.read += bool(event.passed.text)
-            self.unread += not event.passed.text
-        if not event.passed.text and not self._is_all:
+            self.read += bool(event.vehicle_pass.text)
+            self.unread += not event.vehicle_pass.text
+        if not event.vehicle_pass.text and not self._is_all:
             return
         if self._is_json:
             yield json.dumps(to_document(event), ensure_ascii=False)
@@ -42,7 +42,7 @@ class PassTable:
             if not self._has_head:
                 self._has_head = True
                 yield HEAD
-            yield _to_row(event.passed)
+            yield _to_row(event.vehicle_pass)
 
     def summarize(self) -> str:
         """Return how many passes there were."""

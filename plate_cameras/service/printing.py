@@ -196,7 +196,7 @@ class Output:
             for line in self._table.to_lines(event):
                 self.printer.print(line)
         except Exception:  # such as a time that no calendar has
-            LOG.exception("a pass of %s cannot be printed", event.passed.camera)
+            LOG.exception("a pass of %s cannot be printed", event.vehicle_pass.camera)
 
     def show_opening(self, opening: GateOpening) -> None:
         """Print what a gate did."""

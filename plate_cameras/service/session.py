@@ -103,7 +103,7 @@ class Session:
             spool.counts.dropped if spool else 0,
             gates=gates.statuses if gates else (),
             leases_lost=self._sharing.lost if self._sharing else 0,
-            events_rejected=store.writer.rows.fence.rejected if store else 0,
+            events_rejected=store.writer.pass_writer.fence.rejected if store else 0,
             storage=store.storage() if store else None,
             tasks=self._health.statuses,
             lines_lost=self._output.printer.lost,

@@ -15,7 +15,7 @@ from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.store_parts import KeptFrames, StoreParts
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, StoreClock
+from plate_cameras.store.tables.store_clock import AgeClock, StoreClock, UnixClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import open_pictures
@@ -30,7 +30,7 @@ def open_store(
     folder: Path,
     *,
     clock: Callable[[], float] | None = None,
-    kept: Callable[[Database], KeptClock] | None = None,
+    make_clock: Callable[[Database], AgeClock] | None = None,
     is_shared: bool = False,
 ) -> PassStore:
     """Open a store, and bring its tables to their newest state.
@@ -41,7 +41,7 @@ def open_store(
         settings: The part `store` of the configuration.
         folder: The folder of the configuration, for what the settings leave out.
         clock: Returns the Unix time; None for the system's. If it is given, all ages count by it.
-        kept: Makes the store's clock; None for the usual one.
+        make_clock: Makes the store's clock; None for the usual one.
         is_shared: True if other processes of this machine write with the same settings. Each of
             them gets a spool of its own.
 
@@ -53,7 +53,7 @@ def open_store(
     open_spool = open_own_spool if is_shared else Spool
     spool = open_spool(settings.spool or folder / "spool")
     wall = clock or unix_s
-    store_clock = _choose_clock(database, clock, kept)
+    store_clock = _choose_clock(database, clock, make_clock)
     writer = BufferedWriter(database, pictures, spool, PassWriter(clock=wall), store_clock)
     try:
         writer.prepare()
@@ -67,11 +67,11 @@ def open_store(
 def _choose_clock(
     database: Database,
     clock: Callable[[], float] | None,
-    kept: Callable[[Database], KeptClock] | None,
-) -> KeptClock:
-    if kept:
-        return kept(database)
-    return GivenClock(clock) if clock else StoreClock(database)
+    make_clock: Callable[[Database], AgeClock] | None,
+) -> AgeClock:
+    if make_clock:
+        return make_clock(database)
+    return UnixClock(clock) if clock else StoreClock(database)
 
 
 def _default_url(folder: Path) -> str:
@@ -93,12 +93,12 @@ def open_own_spool(folder: Path) -> Spool:
         StoreUnavailable: The folders cannot be used.
     """
     try:
-        others = sorted(folder.glob(f"{OWN}*"))
-        left = [other for other in others if any(other.glob(f"*{ENDING}"))]
+        own_folders = sorted(folder.glob(f"{OWN}*"))
+        left_folders = [path for path in own_folders if any(path.glob(f"*{ENDING}"))]
     except OSError as error:
         raise StoreUnavailable(f"the spool cannot be used: {error}") from error
-    new = (folder / f"{OWN}{number}" for number in count(2))
-    for candidate in chain(left, [folder], new):
+    new_folders = (folder / f"{OWN}{number}" for number in count(2))
+    for candidate in chain(left_folders, [folder], new_folders):
         spool = Spool(candidate)
         try:
             spool.acquire()

@@ -14,18 +14,13 @@ from plate_cameras.configuration import Camera, Sink
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.erasing import plate_requests
 from plate_cameras.store.erasing.deletions import Deletions
-from plate_cameras.store.erasing.remains import given_back_room
+from plate_cameras.store.erasing.remains import give_back_room
 from plate_cameras.store.erasing.retention import DeletionCounts
 from plate_cameras.store.errors import StoreError, UnknownName
 from plate_cameras.store.finding.change_log import ChangeLog
 from plate_cameras.store.finding.export import export_passes
 from plate_cameras.store.finding.inside import VehiclesInside
-from plate_cameras.store.finding.pass_query import (
-    PassDetails,
-    PassPage,
-    PassQuery,
-    Requester,
-)
+from plate_cameras.store.finding.pass_query import PassDetails, PassPage, PassQuery, Requester
 from plate_cameras.store.finding.reader import StoreReader
 from plate_cameras.store.finding.search import read_details, search
 from plate_cameras.store.finding.text_patterns import clean_text
@@ -42,7 +37,7 @@ from plate_cameras.store.people.sessions import Sessions
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.store_parts import StorageStatus, StoreParts, measure_disks
 from plate_cameras.store.tables.database import LONG_S, SEARCH_S
-from plate_cameras.store.tables.store_clock import GivenClock
+from plate_cameras.store.tables.store_clock import UnixClock
 from plate_cameras.store.writing.addressed_events import address
 from plate_cameras.store.writing.live_tables import LiveTables
 from plate_cameras.store.writing.pictures import PictureFolder
@@ -64,10 +59,10 @@ class PassStore:
         inside: Knows the vehicles that are inside of sites.
         live: States, stills and drawn areas of cameras.
         leases: The cameras that watchers share.
-        unclosed: Passes that a watcher did not live to close.
+        unclosed_passes: Passes that a watcher did not live to close.
         openings: Keeps what gates did.
         commands: Carries people's commands to gates.
-        pushed: Pictures that cameras have sent, until they are read.
+        pushed_pictures: Pictures that cameras have sent, until they are read.
     """
 
     def __init__(self, parts: StoreParts, retention_days: float) -> None:
@@ -75,7 +70,7 @@ class PassStore:
         self._pictures = parts.pictures
         self._frames = parts.frames
         self._clock = parts.clock
-        self.clock = parts.kept or GivenClock(parts.clock)
+        self.clock = parts.store_clock or UnixClock(parts.clock)
         self.writer = parts.writer
         self.lists = PlateLists(parts.database, parts.clock)
         self.outbox = SqlOutbox(parts.database, self.clock.now_s)
@@ -91,16 +86,16 @@ class PassStore:
         self.commands = GateCommands(parts.database, parts.clock, self.clock.now_s)
         self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
-        self.pushed = PushedPictures(parts.database, parts.clock)
-        self.unclosed = UnclosedPasses(parts.database, parts.pictures)
+        self.pushed_pictures = PushedPictures(parts.database, parts.clock)
+        self.unclosed_passes = UnclosedPasses(parts.database, parts.pictures)
         self.begin_run()
 
     def begin_run(self) -> None:
-        """Begin to tell of passes; what is open from before was left by an earlier run."""
-        self.unclosed.run = os.urandom(8).hex()
+        """Begin a run. Passes that are open from before belong to an earlier one."""
+        self.unclosed_passes.run = os.urandom(8).hex()
 
     def configure(self, cameras: Sequence[Camera]) -> None:
-        """Take over the cameras' lists and retention. Without this, passes hit no list."""
+        """Take over the cameras' lists and retention. Until then, passes hit no list."""
         self.writer.configure(cameras)
 
     def write(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> None:
@@ -111,13 +106,15 @@ class PassStore:
         Raises:
             StoreUnavailable: The spool is full, too; the caller tries again later.
         """
-        kept = [self._frames.prepare(event) for event in events]
-        if kept:
-            self.writer.write(address(kept, sinks, self._clock(), self.unclosed.run))
+        prepared_events = [self._frames.prepare(event) for event in events]
+        if prepared_events:
+            self.writer.write(
+                address(prepared_events, sinks, self._clock(), self.unclosed_passes.run)
+            )
 
     def replay_spool(self) -> int:
-        """Write what waits in the spool, if the database can be used. Return what still waits."""
-        with suppress(StoreError):  # the database is away, which the writer tells
+        """Write the spool's events to the database. Return the number of those that still wait."""
+        with suppress(StoreError):  # the database is away, and the writer logs it
             self.openings.replay()
         self.writer.check()
         return self.writer.replay()
@@ -170,8 +167,10 @@ class PassStore:
         """
         try:
             with self._database.reading() as connection:
-                stored = read_details(connection, pass_id, EVERYTHING).found
-            return [self.picture(digest) for digest in (stored.crop, stored.frame) if digest]
+                found_pass = read_details(connection, pass_id, EVERYTHING).found_pass
+            return [
+                self.picture(digest) for digest in (found_pass.crop, found_pass.frame) if digest
+            ]
         except UnknownName:  # retention or a request of the plate's owner has removed it
             return []
 
@@ -182,14 +181,14 @@ class PassStore:
 
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
         """Write all passes and openings of one plate, and the pictures, for its owner."""
-        cleaned, scope = clean_text(text), requester.scope
+        plain_text, scope = clean_text(text), requester.scope
         with self._database.reading(LONG_S) as connection:
-            count = plate_requests.count_passes_of(connection, cleaned, scope)
-        self._record(requester, "export plate", {"text": cleaned}, count)
+            count = plate_requests.count_passes_of(connection, plain_text, scope)
+        self._record(requester, "export plate", {"text": plain_text}, count)
         with self._database.reading(LONG_S) as connection:
-            opened = gate_openings.read_openings_of(connection, cleaned, scope)
-            found = plate_requests.read_passes_of(connection, cleaned, scope)
-            return export_passes(found, self._pictures, target, opened)
+            openings = gate_openings.read_openings_of(connection, plain_text, scope)
+            details = plate_requests.read_passes_of(connection, plain_text, scope)
+            return export_passes(details, self._pictures, target, openings)
 
     def delete_plate(
         self, text: str, requester: Requester, *, entries: bool = False
@@ -209,10 +208,10 @@ class PassStore:
         Raises:
             StoreError: A part cannot be done now. The others are; a repetition does the rest.
         """
-        cleaned = clean_text(text)
-        with given_back_room(self._database):
+        plain_text = clean_text(text)
+        with give_back_room(self._database):
             return self._deletions.delete_plate(
-                cleaned,
+                plain_text,
                 lambda count: self._record(requester, "delete plate", {}, count),
                 entries=entries,
             )
@@ -225,7 +224,7 @@ class PassStore:
         Raises:
             StoreError: A part cannot be done now. The others are.
         """
-        with given_back_room(self._database):
+        with give_back_room(self._database):
             return self._deletions.delete_expired(now_s)
 
     def storage(self) -> StorageStatus:

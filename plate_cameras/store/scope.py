@@ -34,14 +34,16 @@ class Scope:
         if not groups:
             return EVERYTHING
         cameras = {camera.name for camera in configuration.cameras if camera.group in groups}
-        by_cameras = {(one.name, name) for one in configuration.cameras for name in one.lists}
+        by_cameras = {
+            (camera.name, name) for camera in configuration.cameras for name in camera.lists
+        }
         by_gates = {
             (camera, name)
             for gate in configuration.gates
             for camera, name in product(gate.cameras, (*gate.lists, *gate.blocked_lists))
         }
-        named = {name for _, name in by_cameras}
-        owners = by_cameras | {pair for pair in by_gates if pair[1] not in named}
+        lists_of_cameras = {name for _, name in by_cameras}
+        owners = by_cameras | {pair for pair in by_gates if pair[1] not in lists_of_cameras}
         return cls(
             groups,
             frozenset(cameras),
@@ -68,8 +70,8 @@ class Scope:
 
     def includes(self, groups: Iterable[str] | None) -> bool:
         """Tell whether other groups are a part of it; none stand for all."""
-        others = {*(groups or ())}
-        return not self.groups or (bool(others) and others <= {*self.groups})
+        other_groups = {*(groups or ())}
+        return not self.groups or (bool(other_groups) and other_groups <= {*self.groups})
 
 
 EVERYTHING = Scope()

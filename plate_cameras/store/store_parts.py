@@ -16,7 +16,7 @@ from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import AUDIT_DAYS, NONE, SURROUNDINGS
 from plate_cameras.passes import BestFrame, PassEvent
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.store_clock import KeptClock
+from plate_cameras.store.tables.store_clock import AgeClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
 from plate_cameras.store.writing.pictures import PictureStore
 
@@ -27,7 +27,7 @@ QUALITY = 92
 
 @dataclass(frozen=True)
 class KeptFrames:
-    """The choice of what is kept of frames.
+    """The settings of what is kept of frames.
 
     Attributes:
         is_whole: True if whole frames are kept.
@@ -41,11 +41,11 @@ class KeptFrames:
 
     def prepare(self, event: PassEvent) -> PassEvent:
         """Return an event whose frame may be written to pictures and spool."""
-        best = event.passed.best
+        best = event.vehicle_pass.best
         if best.blur:  # it comes from the store
             return event
-        kept = self._keep(event.passed.id, best)
-        return replace(event, passed=replace(event.passed, best=kept))
+        kept_frame = self._keep(event.vehicle_pass.id, best)
+        return replace(event, vehicle_pass=replace(event.vehicle_pass, best=kept_frame))
 
     def _keep(self, pass_id: str, best: BestFrame) -> BestFrame:
         if not best.frame_jpeg or not (self.is_whole or self.has_vehicle):
@@ -58,10 +58,10 @@ class KeptFrames:
             return replace(best, frame_jpeg=b"")
         pixels, plate, part = bgr.astype(np.uint8, copy=False), best.observation.plate.xyxy, None
         if self.is_whole:
-            shown = blur_frame(pixels, plate, best.others, self.blur)
+            kept_bgr = blur_frame(pixels, plate, best.others, self.blur)
         else:
-            shown, part = cut_vehicle(pixels, plate, best.others, self.blur)
-        jpeg = cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+            kept_bgr, part = cut_vehicle(pixels, plate, best.others, self.blur)
+        jpeg = cv2.imencode(".jpg", kept_bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
         return replace(best, frame_jpeg=jpeg, part=part, blur=self.blur)
 
 
@@ -102,9 +102,8 @@ def measure_disks(folders: Mapping[str, Path]) -> dict[str, Disk]:
     disks = {}
     for name, folder in folders.items():
         try:
-            usage = shutil.disk_usage(
-                next(one for one in (folder, *folder.parents) if one.exists())
-            )
+            place = next(path for path in (folder, *folder.parents) if path.exists())
+            usage = shutil.disk_usage(place)
         except OSError:
             continue
         disks[name] = Disk(usage.free, usage.total)
@@ -117,7 +116,7 @@ class StoreParts:
 
     Attributes:
         clock: Returns the Unix time.
-        kept: The store's clock; None to count all ages by `clock`.
+        store_clock: The store's clock; None to count all ages by `clock`.
         audit_days: Days after which the audit's records are deleted.
     """
 
@@ -126,5 +125,5 @@ class StoreParts:
     writer: BufferedWriter
     frames: KeptFrames = field(default_factory=KeptFrames)
     clock: Callable[[], float] = unix_s
-    kept: KeptClock | None = None
+    store_clock: AgeClock | None = None
     audit_days: float = AUDIT_DAYS

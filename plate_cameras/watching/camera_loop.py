@@ -240,7 +240,7 @@ class CameraLoop:
         for event in events:
             if event.kind == "closed":
                 self.counts.passes += 1
-                self.counts.last_text = event.passed.text or self.counts.last_text
+                self.counts.last_text = event.vehicle_pass.text or self.counts.last_text
             try:
                 await self.receive(event)
             except Exception as error:

@@ -92,7 +92,7 @@ class Sources:
         self._decoders = decoders
         # At most one thread waits for a folder whose file system hangs.
         self._threads = defaultdict[Path, Executor](make_folder_thread)
-        self._inbox = PushedInbox(store.pushed) if store else None
+        self._inbox = PushedInbox(store.pushed_pictures) if store else None
 
     def open(self, camera: Camera) -> FrameStream:
         """Open the stream of a camera.

@@ -186,7 +186,7 @@ class CameraSharing:
 
     def claim(self, event: PassEvent) -> PassEvent:
         """Return an event with the lease under which it was seen."""
-        passed, held = event.passed, self._held.get(event.passed.camera) or _Held(0)
+        passed, held = event.vehicle_pass, self._held.get(event.vehicle_pass.camera) or _Held(0)
         last_s = passed.last_seen_s if passed.last_moment_s is None else passed.last_moment_s
         return replace(event, claim=LeaseClaim(held.epoch, last_s <= held.moment_s))
 

@@ -97,4 +97,4 @@ def follow(tracker: PassTracker, looks: Sequence[tuple[float, Sequence[Plate]]])
 
 def kinds(events: Sequence[PassEvent]) -> list[tuple[str, str]]:
     """Return kind and text of each event."""
-    return [(event.kind, event.passed.text) for event in events]
+    return [(event.kind, event.vehicle_pass.text) for event in events]

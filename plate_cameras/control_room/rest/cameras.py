@@ -184,7 +184,7 @@ def _keep(request: RoomRequest, camera: Camera, body: bytes, content_type: str) 
     message = read_message(body, content_type, form_of(camera.url, camera.message))
     if message is None:
         return "ignored"
-    is_new = request.room.store.pushed.put(_to_picture(camera, message))
+    is_new = request.room.store.pushed_pictures.put(_to_picture(camera, message))
     return "accepted" if is_new else "repeated"
 
 

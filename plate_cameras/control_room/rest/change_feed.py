@@ -61,9 +61,9 @@ class Notice:
         """Return the event of a change."""
 
         def show(hits: tuple[StoredHit, ...]) -> bytes:
-            return to_pass(change.found, hits).to_json()
+            return to_pass(change.found_pass, hits).to_json()
 
-        kind, camera = f"pass.{change.kind}", change.found.camera
+        kind, camera = f"pass.{change.kind}", change.found_pass.camera
         return cls(kind, camera, show, change.number, change.settled, change.hits)
 
     @classmethod

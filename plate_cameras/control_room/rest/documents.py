@@ -40,9 +40,9 @@ def to_pass(found_pass: FoundPass, hits: Sequence[StoredHit]) -> PassFields:
 
 def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWithReadings:
     """Return a stored pass with its readings and openings."""
-    best_s = details.found.best["time_s"]
+    best_s = details.found_pass.best["time_s"]
     return PassWithReadings.model_validate(
-        _fields(details.found, details.hits)
+        _fields(details.found_pass, details.hits)
         | {
             "readings": tuple(_to_reading(reading, best_s) for reading in details.readings),
             "openings": tuple(map(to_opening, openings)),

@@ -132,7 +132,7 @@ def _to_preview(preview: ImportPreview) -> PreviewAnswer:
 
 def _to_problems(rows: Sequence[FileRow]) -> tuple[DoubtfulRow, ...]:
     return tuple(
-        DoubtfulRow(line=row.line, text=row.written[:100], problem=row.problem)
+        DoubtfulRow(line=row.line, text=row.typed_text[:100], problem=row.problem)
         for row in rows[:MAX_SHOWN_PROBLEMS]
     )
 

@@ -22,7 +22,7 @@ from plate_cameras.store.erasing.plate_traces import AllSteps
 from plate_cameras.store.erasing.retention import DAY_S, DeletionCounts
 from plate_cameras.store.openings.opening_log import OpeningLog
 from plate_cameras.store.store_parts import StoreParts
-from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, Moment
+from plate_cameras.store.tables.store_clock import AgeClock, Moment, UnixClock
 
 
 class Deletions:
@@ -33,7 +33,7 @@ class Deletions:
     """
 
     def __init__(
-        self, parts: StoreParts, clock: KeptClock, openings: OpeningLog, *, retention_days: float
+        self, parts: StoreParts, clock: AgeClock, openings: OpeningLog, *, retention_days: float
     ) -> None:
         self._database, self._pictures = parts.database, parts.pictures
         self._spool, self._openings = parts.writer.spool, openings
@@ -52,7 +52,7 @@ class Deletions:
             entries: True if it is removed from the lists, too.
         """
         database, steps = self._database, AllSteps("deletion of a plate")
-        passes, kept_s = plate_requests.ids_of(text), self._clock.now_s()
+        passes, kept_s = plate_requests.select_ids_of(text), self._clock.now_s()
         number = erasures.remember(database, text, passes, self._wall(), kept_s)
         of_plate = (database, text)
         counts = DeletionCounts(
@@ -75,8 +75,8 @@ class Deletions:
 
     def delete_expired(self, now_s: float) -> DeletionCounts:
         """Delete what is older than it may be; see `PassStore.delete_expired`."""
-        is_given = isinstance(self._clock, GivenClock)
-        now = Moment(now_s, None if is_given else self._clock.now_s())
+        is_unix = isinstance(self._clock, UnixClock)
+        now = Moment(now_s, None if is_unix else self._clock.now_s())
         database, age, steps = self._database, now.before(DAY_S * self._days), AllSteps("retention")
         if now.kept_s is not None:
             steps.run("times", partial(retention.stamp, database, now.kept_s))
@@ -119,6 +119,6 @@ class Deletions:
         if now_s - self._swept_s < DAY_S:
             return 0
         old = self._pictures.old(now.wall_s - DAY_S)
-        removed = picture_removals.remove_unshown(self._database, self._pictures, old)
+        count = picture_removals.remove_unshown(self._database, self._pictures, old)
         self._swept_s = now_s
-        return removed
+        return count

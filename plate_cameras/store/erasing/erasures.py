@@ -1,4 +1,4 @@
-"""Remembers for a day which plates were deleted, so that nothing of before comes back.
+"""Remembers for a day which plates were deleted, so that no earlier data of them comes back.
 
 An event of such a plate may still be in a watcher's memory, in the spool of another machine, or in
 a pass that is open. It is not stored when it comes. A deletion leaves a salted digest of the text,
@@ -58,7 +58,7 @@ class Erasure:
 def remember(
     database: Database, text: str, passes_of: sa.Select[tuple[str]], now_s: float, kept_s: float
 ) -> int:
-    """Remember that a plate is deleted. From then on, nothing of before is stored.
+    """Remember that a plate is deleted. From then on, no earlier data of it is stored.
 
     Args:
         database: The database.
@@ -73,58 +73,62 @@ def remember(
     salt = secrets.token_bytes(SALT_BYTES)
     row = {"salt": salt, "digest": _digest(salt, text), "erased_s": now_s, "kept_s": kept_s}
     with database.writing() as connection:
-        lock_writers(connection)  # who has not seen this row has committed
-        added = sa.insert(erasures).values(row | {"is_done": False}).returning(erasures.c.number)
-        number = int(connection.execute(added).scalar_one())
-        second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
-        both = sa.union(passes_of, second.where(passes.c.id.in_(passes_of)))
-        ids = connection.execute(both).scalars().all()
+        lock_writers(connection)  # a writer that has not read this row has committed
+        insertion = sa.insert(erasures).values(row | {"is_done": False})
+        number = int(connection.execute(insertion.returning(erasures.c.number)).scalar_one())
+        second_ids = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
+        all_ids = sa.union(passes_of, second_ids.where(passes.c.id.in_(passes_of)))
+        ids = connection.execute(all_ids).scalars().all()
         for start in range(0, len(ids), PASSES_AT_ONCE):
-            some = ids[start : start + PASSES_AT_ONCE]
-            upsert(connection, erased_passes, [{"id": one, "kept_s": kept_s} for one in some], "id")
+            batch = ids[start : start + PASSES_AT_ONCE]
+            rows = [{"id": pass_id, "kept_s": kept_s} for pass_id in batch]
+            upsert(connection, erased_passes, rows, "id")
     return number
 
 
 def admit(connection: sa.Connection, events: Sequence[AddressedEvent]) -> list[AddressedEvent]:
     """Return the events that may be stored, without the texts of deleted plates."""
-    known = read(connection)
-    if not known:
+    deletions = read_deletions(connection)
+    if not deletions:
         return [*events]
-    ids = sorted({one.event.passed.id for one in events})
+    ids = sorted({event.vehicle_pass.id for event in events})
     statement = sa.select(erased_passes.c.id).where(erased_passes.c.id.in_(ids))
-    deleted = {*connection.execute(statement).scalars()}
-    admitted, dropped = [], []
-    for one in events:
-        passed = one.event.passed
-        is_erased = _matcher(known, one.time_s, is_deleted=passed.id in deleted)
-        if is_erased(passed.text) or (not passed.text and any(map(is_erased, _texts(passed)))):
-            dropped.append(passed)
-            LOG.info("pass %s: an event is not kept: its plate was deleted", passed.id)
+    deleted_ids = {*connection.execute(statement).scalars()}
+    admitted_events, dropped_passes = [], []
+    for event in events:
+        vehicle_pass = event.vehicle_pass
+        is_erased = _make_matcher(
+            deletions, event.time_s, is_deleted=vehicle_pass.id in deleted_ids
+        )
+        texts = [vehicle_pass.text] if vehicle_pass.text else _texts_of(vehicle_pass)
+        if any(map(is_erased, texts)):
+            dropped_passes.append(vehicle_pass)
+            LOG.info("pass %s: an event is not kept: its plate was deleted", vehicle_pass.id)
         else:
-            event = replace(one.event, passed=_without(passed, is_erased))
-            admitted.append(replace(one, event=event))
-    note_pictures(connection, dropped)
-    return admitted
+            pass_event = replace(event.event, vehicle_pass=_erase_from(vehicle_pass, is_erased))
+            admitted_events.append(replace(event, event=pass_event))
+    note_pictures(connection, dropped_passes)
+    return admitted_events
 
 
 def admit_openings(connection: sa.Connection, openings: Sequence[GateOpening]) -> list[GateOpening]:
     """Return the records of gates that may be stored."""
-    known = read(connection)
+    deletions = read_deletions(connection)
 
     def is_kept(opening: GateOpening) -> bool:
-        is_erased = _matcher(known, opening.requested_s)
+        is_erased = _make_matcher(deletions, opening.requested_s)
         return not any(is_erased(str(text)) for text in (opening.text, opening.entry_text))
 
-    return [opening for opening in openings if is_kept(opening)] if known else [*openings]
+    return [opening for opening in openings if is_kept(opening)] if deletions else [*openings]
 
 
 def find_erased(connection: sa.Connection, texts: Iterable[str]) -> set[str]:
     """Return those of some texts that were deleted within the last day."""
-    known = read(connection)
-    return {text for text in texts if any(one.is_of(text) for one in known)}
+    deletions = read_deletions(connection)
+    return {text for text in texts if any(deletion.is_of(text) for deletion in deletions)}
 
 
-def read(connection: sa.Connection) -> list[Erasure]:
+def read_deletions(connection: sa.Connection) -> list[Erasure]:
     """Return the deletions that are remembered."""
     columns = erasures.c.salt, erasures.c.digest, erasures.c.erased_s
     return [Erasure(*row) for row in connection.execute(sa.select(*columns))]
@@ -132,16 +136,16 @@ def read(connection: sa.Connection) -> list[Erasure]:
 
 def note_done(database: Database, number: int | None = None) -> None:
     """Note that nothing is left of a deletion, or of all."""
-    done = sa.update(erasures).values(is_done=True)
+    update = sa.update(erasures).values(is_done=True)
     with database.writing() as connection:
-        connection.execute(done if number is None else done.where(erasures.c.number == number))
+        connection.execute(update if number is None else update.where(erasures.c.number == number))
 
 
 def are_unfinished(database: Database) -> bool:
     """Tell whether a deletion was interrupted by an error."""
-    unfinished = sa.exists().where(erasures.c.is_done.is_(False))
+    has_unfinished = sa.exists().where(erasures.c.is_done.is_(False))
     with database.reading() as connection:
-        return bool(connection.execute(sa.select(unfinished)).scalar_one())
+        return bool(connection.execute(sa.select(has_unfinished)).scalar_one())
 
 
 def forget(database: Database, kept_s: float) -> None:
@@ -159,36 +163,38 @@ def _digest(salt: bytes, text: str) -> bytes:
     ).digest()
 
 
-def _matcher(
-    known: Sequence[Erasure], time_s: float, *, is_deleted: bool = False
+def _make_matcher(
+    deletions: Sequence[Erasure], time_s: float, *, is_deleted: bool = False
 ) -> Callable[[str], bool]:
     """Return the test whether a text was deleted after a time."""
-    later = [one for one in known if is_deleted or time_s < one.erased_s + ALLOWANCE_S]
-    return cache(lambda text: any(one.is_of(text) for one in later))
+    later_deletions = [
+        deletion for deletion in deletions if is_deleted or time_s < deletion.erased_s + ALLOWANCE_S
+    ]
+    return cache(lambda text: any(deletion.is_of(text) for deletion in later_deletions))
 
 
-def _texts(passed: Pass) -> list[str]:
-    return [observation.plate.text for observation in passed.observations]
+def _texts_of(vehicle_pass: Pass) -> list[str]:
+    return [observation.plate.text for observation in vehicle_pass.observations]
 
 
-def _without(passed: Pass, is_erased: Callable[[str], bool]) -> Pass:
+def _erase_from(vehicle_pass: Pass, is_erased: Callable[[str], bool]) -> Pass:
     """Return a pass of another vehicle without the text where frames were misread."""
 
     def clean(observation: Observation) -> Observation:
         plate = replace(
-            observation.plate, candidates=_others(observation.plate.candidates, is_erased)
+            observation.plate, candidates=_drop_erased(observation.plate.candidates, is_erased)
         )
         if is_erased(plate.text) or is_erased(plate.raw_text):
             plate = replace(plate, text="", raw_text="", text_score=0.0)
         return replace(observation, plate=plate)
 
-    best = replace(passed.best, observation=clean(passed.best.observation))
-    observations = tuple(map(clean, passed.observations))
-    candidates = _others(passed.candidates, is_erased)
-    return replace(passed, candidates=candidates, observations=observations, best=best)
+    best = replace(vehicle_pass.best, observation=clean(vehicle_pass.best.observation))
+    observations = tuple(map(clean, vehicle_pass.observations))
+    candidates = _drop_erased(vehicle_pass.candidates, is_erased)
+    return replace(vehicle_pass, candidates=candidates, observations=observations, best=best)
 
 
-def _others(
+def _drop_erased(
     candidates: tuple[tuple[str, float], ...], is_erased: Callable[[str], bool]
 ) -> tuple[tuple[str, float], ...]:
     return tuple(candidate for candidate in candidates if not is_erased(candidate[0]))

@@ -39,7 +39,7 @@ def lock_pictures(connection: sa.Connection) -> int:
 
 
 def lock_writers(connection: sa.Connection) -> None:
-    """Keep passes from being written until the end of this transaction, by whomever."""
+    """Keep all writers of passes waiting until the end of this transaction."""
     lock(connection, ADVISORY_LOCK)
 
 
@@ -49,10 +49,12 @@ def note_removals(connection: sa.Connection, digests: Iterable[bytes]) -> None:
         connection.execute(insert(connection, picture_removals).on_conflict_do_nothing(), rows)
 
 
-def note_pictures(connection: sa.Connection, dropped: Iterable[Pass]) -> None:
+def note_pictures(connection: sa.Connection, vehicle_passes: Iterable[Pass]) -> None:
     """Note the pictures of passes that are not stored, but were kept before."""
-    shown = (picture for one in dropped for picture in one.best.pictures)
-    note_removals(connection, map(digest_of, shown))
+    pictures = (
+        picture for vehicle_pass in vehicle_passes for picture in vehicle_pass.best.pictures
+    )
+    note_removals(connection, map(digest_of, pictures))
 
 
 def remove_pictures(database: Database, pictures: PictureStore) -> int:
@@ -64,16 +66,16 @@ def remove_pictures(database: Database, pictures: PictureStore) -> int:
     Raises:
         StoreError: The database or the pictures' storage cannot be used.
     """
-    removed = 0
+    count = 0
     while True:
         with database.writing(LONG_S, idle_s=REMOVAL_IDLE_S) as connection:
             lock_writers(connection)
-            noted = list(connection.execute(sa.select(picture_removals).limit(AT_ONCE)).scalars())
-            if not noted:
-                return removed
-            removed += _remove(connection, pictures, noted)
-            done = picture_removals.c.digest.in_(noted)
-            connection.execute(sa.delete(picture_removals).where(done))
+            digests = list(connection.execute(sa.select(picture_removals).limit(AT_ONCE)).scalars())
+            if not digests:
+                return count
+            count += _remove(connection, pictures, digests)
+            is_done = picture_removals.c.digest.in_(digests)
+            connection.execute(sa.delete(picture_removals).where(is_done))
 
 
 def remove_unshown(database: Database, pictures: PictureStore, digests: Iterable[bytes]) -> int:
@@ -81,29 +83,31 @@ def remove_unshown(database: Database, pictures: PictureStore, digests: Iterable
 
     They may come from a failed write, whose event was dropped or erased.
     """
-    removed, rest = 0, iter(digests)
-    while some := [*islice(rest, AT_ONCE)]:
+    count, remaining_digests = 0, iter(digests)
+    while batch := [*islice(remaining_digests, AT_ONCE)]:
         with database.reading(LONG_S) as connection:
-            unshown = {*some} - _shown(connection, some)
-        if unshown:
+            unshown_digests = {*batch} - _find_shown(connection, batch)
+        if unshown_digests:
             with database.writing(LONG_S, idle_s=REMOVAL_IDLE_S) as connection:
                 lock_writers(connection)
-                removed += _remove(connection, pictures, sorted(unshown))
-    return removed
+                count += _remove(connection, pictures, sorted(unshown_digests))
+    return count
 
 
 def _remove(connection: sa.Connection, pictures: PictureStore, digests: Sequence[bytes]) -> int:
     """Remove those that no pass shows, and count the round."""
-    unshown = sorted({*digests} - _shown(connection, digests))
-    if unshown:
-        counted = insert(connection, picture_rounds).values(id=1, number=1)
-        counted = counted.on_conflict_do_update(index_elements=["id"], set_={"number": ROUND + 1})
-        connection.execute(counted)
-        pictures.remove_all(unshown)
-    return len(unshown)
+    unshown_digests = sorted({*digests} - _find_shown(connection, digests))
+    if unshown_digests:
+        statement = insert(connection, picture_rounds).values(id=1, number=1)
+        statement = statement.on_conflict_do_update(
+            index_elements=["id"], set_={"number": ROUND + 1}
+        )
+        connection.execute(statement)
+        pictures.remove_all(unshown_digests)
+    return len(unshown_digests)
 
 
-def _shown(connection: sa.Connection, digests: Sequence[bytes]) -> set[bytes]:
+def _find_shown(connection: sa.Connection, digests: Sequence[bytes]) -> set[bytes]:
     columns = (passes.c.crop, passes.c.frame)
     statement = sa.union(*(sa.select(column).where(column.in_(digests)) for column in columns))
     return set(connection.execute(statement).scalars())

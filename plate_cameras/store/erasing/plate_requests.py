@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from plate_cameras.store.erasing.retention import BATCH, delete_passes, in_steps
-from plate_cameras.store.finding.pass_query import PassDetails, to_found
+from plate_cameras.store.finding.pass_query import PassDetails, to_found_pass
 from plate_cameras.store.finding.search import describe
 from plate_cameras.store.lists.list_editions import count_again
 from plate_cameras.store.openings import gate_openings
@@ -28,16 +28,18 @@ STILL_S = 60.0
 """A still of so long before or after a pass may show its vehicle."""
 
 
-def passes_of(text: str) -> sa.Select[Any]:
+def select_passes_of(text: str) -> sa.Select[Any]:
     """Return the statement that finds the passes of a plate.
 
     These are the passes with this very text, and passes without a text in one of whose frames it
     was read.
     """
-    read = sa.exists().where(readings.c.pass_number == passes.c.number, readings.c.text == text)
-    shown = sa.select(passes.c.number).where(passes.c.text == text)
-    unreadable = sa.select(passes.c.number).where(passes.c.text == "", read)
-    return sa.union_all(shown, unreadable).subquery().select()
+    has_reading = sa.exists().where(
+        readings.c.pass_number == passes.c.number, readings.c.text == text
+    )
+    by_text = sa.select(passes.c.number).where(passes.c.text == text)
+    by_reading = sa.select(passes.c.number).where(passes.c.text == "", has_reading)
+    return sa.union_all(by_text, by_reading).subquery().select()
 
 
 def count_passes_of(connection: sa.Connection, text: str, scope: Scope) -> int:
@@ -50,11 +52,11 @@ def read_passes_of(connection: sa.Connection, text: str, scope: Scope) -> Iterat
     for number in _numbers_of(connection, text, scope):
         statement = sa.select(passes).where(passes.c.number == number)
         row = connection.execute(statement).mappings().one()
-        yield describe(connection, to_found(row), scope)
+        yield describe(connection, to_found_pass(row), scope)
 
 
 def _numbers_of(connection: sa.Connection, text: str, scope: Scope) -> Sequence[int]:
-    statement = sa.select(passes.c.number).where(passes.c.number.in_(passes_of(text)))
+    statement = sa.select(passes.c.number).where(passes.c.number.in_(select_passes_of(text)))
     if scope.cameras is not None:
         statement = statement.where(passes.c.camera.in_(scope.cameras))
     return connection.execute(statement.order_by(passes.c.number)).scalars().all()
@@ -64,7 +66,7 @@ def delete_passes_of(database: Database, text: str) -> int:
     """Delete the passes of a plate, in small transactions. Return their number."""
 
     def delete_some(connection: sa.Connection, most: int, _: int) -> int:
-        numbers = connection.execute(passes_of(text).limit(most)).scalars().all()
+        numbers = connection.execute(select_passes_of(text).limit(most)).scalars().all()
         if numbers:
             _delete_stills(connection, numbers)
             delete_passes(connection, numbers)
@@ -73,20 +75,20 @@ def delete_passes_of(database: Database, text: str) -> int:
     return in_steps(database, delete_some, BATCH)
 
 
-def ids_of(text: str) -> sa.Select[tuple[str]]:
+def select_ids_of(text: str) -> sa.Select[tuple[str]]:
     """Return the statement that finds the ids of the passes of a plate."""
-    return sa.select(passes.c.id).where(passes.c.number.in_(passes_of(text)))
+    return sa.select(passes.c.id).where(passes.c.number.in_(select_passes_of(text)))
 
 
 def _delete_stills(connection: sa.Connection, numbers: Sequence[int]) -> None:
     """Delete stills that may show vehicles of passes. A camera that is followed gets a new one."""
-    still, seen = camera_stills.c, passes.c
-    shown = sa.exists().where(
-        seen.number.in_(numbers),
-        seen.camera == still.camera,
-        still.time_s.between(seen.first_seen_s - STILL_S, seen.last_seen_s + STILL_S),
+    still, columns = camera_stills.c, passes.c
+    may_be_shown = sa.exists().where(
+        columns.number.in_(numbers),
+        columns.camera == still.camera,
+        still.time_s.between(columns.first_seen_s - STILL_S, columns.last_seen_s + STILL_S),
     )
-    connection.execute(sa.delete(camera_stills).where(shown))
+    connection.execute(sa.delete(camera_stills).where(may_be_shown))
 
 
 def delete_openings_of(database: Database, log: OpeningLog, text: str) -> int:
@@ -111,11 +113,11 @@ def delete_entries_of(database: Database, text: str) -> int:
         in_place = {(row.id, row.edition) for row in rows}
         keys |= in_place | {(row.id, row.last_edition) for row in rows}
         count = 0
-        for key in sorted(keys):
-            chosen = sa.and_(entry.list_id == key[0], entry.edition == key[1], entry.text == text)
-            removed = connection.execute(sa.delete(list_entries).where(chosen)).rowcount
-            if removed and key in in_place:
-                count_again(connection, key[0], -removed)
-                count += removed
+        for list_id, edition in sorted(keys):
+            key = (entry.list_id == list_id, entry.edition == edition, entry.text == text)
+            removed_count = connection.execute(sa.delete(list_entries).where(*key)).rowcount
+            if removed_count and (list_id, edition) in in_place:
+                count_again(connection, list_id, -removed_count)
+                count += removed_count
         connection.execute(sa.delete(list_hits).where(list_hits.c.entry_text == text))
     return count

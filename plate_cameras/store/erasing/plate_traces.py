@@ -91,16 +91,16 @@ def erase_from_passes(database: Database, text: str) -> None:
         database: The database.
         text: The text in Latin look-alikes.
     """
-    quoted = f'"{text}"'  # as JSON has it; texts have letters and digits alone
+    quoted_text = f'"{text}"'  # as JSON has it; texts have letters and digits alone
 
     def change_pass(row: Any) -> dict[str, Any]:
-        return {"candidates": without_text(row.candidates, text)}
+        return {"candidates": remove_text(row.candidates, text)}
 
     def change_reading(row: Any) -> dict[str, Any]:
         return change_pass(row) | ({"text": "", "score": 0.0} if row.text == text else {})
 
-    in_reading = (readings.c.text == text) | _as_text(readings.c.candidates).contains(quoted)
-    _change(database, passes, _as_text(passes.c.candidates).contains(quoted), change_pass)
+    in_reading = (readings.c.text == text) | _as_text(readings.c.candidates).contains(quoted_text)
+    _change(database, passes, _as_text(passes.c.candidates).contains(quoted_text), change_pass)
     _change(database, readings, in_reading, change_reading)
 
 
@@ -111,12 +111,13 @@ def erase_from_documents(database: Database, text: str) -> None:
     """
 
     def change(row: Any) -> dict[str, Any]:
-        return {"document": without_text(row.document, text)}
+        return {"document": remove_text(row.document, text)}
 
     for table in (deliveries, camera_states):
         document = _as_text(table.c.document)
-        statement = sa.or_(*(document.contains(f'"{one}"') for one in (text, to_cyrillic(text))))
-        _change(database, table, statement, change)
+        spellings = (text, to_cyrillic(text))
+        has_text = sa.or_(*(document.contains(f'"{spelling}"') for spelling in spellings))
+        _change(database, table, has_text, change)
 
 
 def erase_from_sent(database: Database, text: str) -> None:
@@ -150,7 +151,7 @@ def _redact(
     condition: sa.ColumnElement[bool],
     text: str,
 ) -> None:
-    """Redact columns of the rows of a table for which something is so, page by page."""
+    """Redact columns of the rows of a table that meet a condition, page by page."""
 
     def change(row: Any) -> dict[str, Any]:
         return {name: redact_value(row._mapping[name], text) for name in names}
@@ -160,10 +161,10 @@ def _redact(
     page = sa.select(*columns).where(condition).order_by(*keys).limit(FOUND_AT_ONCE)
     rows = _read(database, page)
     while rows:
-        changed = [
+        changed_rows = [
             row for row in rows if change(row) != {name: row._mapping[name] for name in names}
         ]
-        _change_rows(database, table, [row[: len(keys)] for row in changed], change)
+        _change_rows(database, table, [row[: len(keys)] for row in changed_rows], change)
         last = rows[-1][: len(keys)]
         rows = _read(database, page.where(sa.tuple_(*keys) > sa.tuple_(*last)))
 
@@ -171,9 +172,9 @@ def _redact(
 def _change(
     database: Database, table: sa.Table, condition: sa.ColumnElement[bool], change: Change
 ) -> None:
-    """Change the rows of a table for which something is so, in small transactions."""
-    places = _read(database, sa.select(*table.primary_key.columns).where(condition))
-    _change_rows(database, table, places, change)
+    """Change the rows of a table that meet a condition, in small transactions."""
+    keys = _read(database, sa.select(*table.primary_key.columns).where(condition))
+    _change_rows(database, table, keys, change)
 
 
 def _read(database: Database, statement: sa.Select[Any]) -> Sequence[Any]:
@@ -187,13 +188,13 @@ def _change_rows(
     keys = [*table.primary_key.columns]
 
     def change_some(connection: sa.Connection, most: int, done: int) -> int:
-        some = places[done : done + most]
-        for place in some:
-            statement = sa.and_(*(key == value for key, value in zip(keys, place, strict=True)))
-            row = connection.execute(sa.select(table).where(statement).with_for_update()).first()
+        batch = places[done : done + most]
+        for place in batch:
+            is_row = sa.and_(*(key == value for key, value in zip(keys, place, strict=True)))
+            row = connection.execute(sa.select(table).where(is_row).with_for_update()).first()
             if row:
-                connection.execute(sa.update(table).where(statement).values(change(row)))
-        return len(some)
+                connection.execute(sa.update(table).where(is_row).values(change(row)))
+        return len(batch)
 
     in_steps(database, change_some, BATCH)
 
@@ -203,12 +204,12 @@ DELETED = "deleted"
 SEPARATORS = r"[\W_]{0,3}"
 """The signs that people write between the characters of a plate."""
 SHOWN = {"text": "", "text_native": "", "text_score": 0.0, "last_text": ""}
-"""Fields of a document that tell a plate, and what stands in them without one."""
+"""Fields of a document that tell a plate, with their values for a document without one."""
 RESPELLED = dict(zip(LATIN, CYRILLIC, strict=True))
 
 
-def without_text(value: Any, text: str) -> Any:
-    """Return a JSON value without all that concerns a text.
+def remove_text(value: Any, text: str) -> Any:
+    """Return a JSON value without the parts that are about a text.
 
     Removed list items are the text, a pair that begins with it, or an object whose `text` it is. An
     object outside a list keeps its other fields.
@@ -219,11 +220,11 @@ def without_text(value: Any, text: str) -> Any:
     """
     spellings = text, to_cyrillic(text)
     if isinstance(value, list):
-        return [without_text(one, text) for one in value if not _is_about(one, spellings)]
+        return [remove_text(item, text) for item in value if not _is_about(item, spellings)]
     if isinstance(value, dict):
         is_it = any(value.get(name) in spellings for name in ("text", "text_native", "last_text"))
-        cleared = {name: empty for name, empty in SHOWN.items() if is_it and name in value}
-        return {name: without_text(one, text) for name, one in value.items()} | cleared
+        cleared_fields = {name: empty for name, empty in SHOWN.items() if is_it and name in value}
+        return {name: remove_text(item, text) for name, item in value.items()} | cleared_fields
     return value
 
 
@@ -232,7 +233,7 @@ def redact(words: str, text: str) -> str:
 
     Its letters may be Latin or Cyrillic, small or large, with spaces or hyphens between them.
     """
-    return _pattern(text).sub(DELETED, words)
+    return _make_pattern(text).sub(DELETED, words)
 
 
 def redact_value(value: Any, text: str) -> Any:
@@ -240,19 +241,19 @@ def redact_value(value: Any, text: str) -> Any:
     if isinstance(value, str):
         return redact(value, text)
     if isinstance(value, list):
-        return [redact_value(one, text) for one in value]
+        return [redact_value(item, text) for item in value]
     if isinstance(value, dict):
-        return {redact(name, text): redact_value(one, text) for name, one in value.items()}
+        return {redact(name, text): redact_value(item, text) for name, item in value.items()}
     return value
 
 
 @lru_cache(maxsize=8)
-def _pattern(text: str) -> re.Pattern[str]:
+def _make_pattern(text: str) -> re.Pattern[str]:
     if not text:
         return re.compile(r"(?!)")
-    characters = ("".join({one, RESPELLED.get(one, one)}) for one in to_latin(text))
-    spelled = SEPARATORS.join(f"[{re.escape(character)}]" for character in characters)
-    return re.compile(rf"(?<!\w){spelled}(?!\w)", re.IGNORECASE)
+    spellings = ("".join({letter, RESPELLED.get(letter, letter)}) for letter in to_latin(text))
+    pattern = SEPARATORS.join(f"[{re.escape(letters)}]" for letters in spellings)
+    return re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
 
 
 def _is_about(item: Any, spellings: tuple[str, str]) -> bool:

@@ -24,7 +24,6 @@ LOG = logging.getLogger(__name__)
 MERGE_PAGES = 500
 """Pages of the trigram index that one transaction rewrites: other writers wait no longer."""
 MERGE = "INSERT INTO pass_texts (pass_texts, rank) VALUES ('merge', {})"
-OTHERS = ("pass_texts",)
 
 
 def erase_remains(database: Database) -> None:
@@ -53,19 +52,19 @@ def _merge_index(database: Database) -> None:
     pages = -MERGE_PAGES
     while True:
         with database.writing() as connection:
-            before = _changes(connection)
+            before = _count_changes(connection)
             connection.exec_driver_sql(MERGE.format(pages))
-            if _changes(connection) - before < 2:
+            if _count_changes(connection) - before < 2:
                 return
         pages = MERGE_PAGES
 
 
-def _changes(connection: Any) -> int:
+def _count_changes(connection: Any) -> int:
     return int(connection.exec_driver_sql("SELECT total_changes()").scalar_one())
 
 
 def _vacuum(database: Database) -> None:
-    names = ", ".join((*sorted(METADATA.tables), *OTHERS))
+    names = ", ".join((*sorted(METADATA.tables), "pass_texts"))
     with database.free() as connection:
         connection.exec_driver_sql(f"VACUUM (ANALYZE) {names}")
         # The statistics before ANALYZE.
@@ -73,13 +72,14 @@ def _vacuum(database: Database) -> None:
 
 
 ROOM_BYTES = 4 * 2**20
-"""The log's usual length before SQLite writes it into the file."""
+"""Room on the disk that is reserved for deletions: the log's usual length before SQLite writes it
+into the file."""
 ENDING = "-room"
 
 
 @contextmanager
-def given_back_room(database: Database) -> Iterator[None]:
-    """Give the room back inside a `with` block; nothing for PostgreSQL."""
+def give_back_room(database: Database) -> Iterator[None]:
+    """Give SQLite its reserved room inside a `with` block, and reserve it again afterwards."""
     name = None if database.is_postgresql else database.engine.url.database
     if not name:
         yield
@@ -95,11 +95,11 @@ def given_back_room(database: Database) -> Iterator[None]:
 
 
 def _reserve(file: Path) -> None:
-    opened = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
-        os.posix_fallocate(opened, 0, ROOM_BYTES)
+        os.posix_fallocate(descriptor, 0, ROOM_BYTES)
     except OSError:
         file.unlink(missing_ok=True)
         raise
     finally:
-        os.close(opened)
+        os.close(descriptor)

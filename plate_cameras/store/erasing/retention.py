@@ -36,7 +36,7 @@ from plate_cameras.store.tables.store_clock import Age, Moment
 BATCH = 200
 """Passes in one transaction: writers wait no longer than it takes."""
 LARGE_BATCH = 2000
-"""Time for which rows of other tables are kept."""
+"""Rows of other tables in one transaction."""
 SMALLER = 8
 """A transaction for which a full disk has no room is tried again with this part of its rows."""
 DELIVERY_DAYS = 7.0
@@ -47,7 +47,7 @@ CHANGES_S = 3600.0
 """How long changes of passes are kept, so that a listener that was away gets them."""
 KEPT_FROM = sa.func.coalesce(passes.c.kept_s, passes.c.stored_s)
 """The store's time of a pass. Those of earlier versions have none."""
-STAMPED = {
+STAMPED_TABLES = {
     gate_openings: sa.true(),
     deliveries: deliveries.c.finished_s.is_not(None),
     searches: sa.true(),
@@ -80,8 +80,8 @@ ChangeSome = Callable[[sa.Connection, int, int], int]
 
 def stamp(database: Database, kept_s: float) -> None:
     """Give the store's time to the rows that have none."""
-    for table, is_chosen in STAMPED.items():
-        _stamp_table(database, table, is_chosen, kept_s)
+    for table, needs_stamp in STAMPED_TABLES.items():
+        _stamp_table(database, table, needs_stamp, kept_s)
 
 
 def delete_old_passes(database: Database, now: Moment, days: float) -> int:
@@ -92,7 +92,9 @@ def delete_old_passes(database: Database, now: Moment, days: float) -> int:
         now: The time.
         days: How long passes are kept unless their camera or list says otherwise.
     """
-    return sum(_delete_found(database, one) for one in _expired(database, now, days))
+    return sum(
+        _delete_selected(database, statement) for statement in _select_expired(database, now, days)
+    )
 
 
 def delete_old_deliveries(database: Database, now: Moment) -> int:
@@ -112,14 +114,14 @@ def delete_old_changes(database: Database, now: Moment) -> int:
 
 def delete_old_openings(database: Database, now: Moment, days: float) -> int:
     """Delete old records of gates: a list's time precedes its camera's, as for passes."""
-    own = sa.func.coalesce(lists.c.retention_days, cameras.c.retention_days, days)
-    joined = gate_openings.outerjoin(lists, lists.c.name == gate_openings.c.list)
-    joined = joined.outerjoin(cameras, cameras.c.name == gate_openings.c.camera)
-    is_old = gate_openings.c.requested_s < now.wall_s - DAY_S * own
+    row_days = sa.func.coalesce(lists.c.retention_days, cameras.c.retention_days, days)
+    source = gate_openings.outerjoin(lists, lists.c.name == gate_openings.c.list)
+    source = source.outerjoin(cameras, cameras.c.name == gate_openings.c.camera)
+    is_old = gate_openings.c.requested_s < now.wall_s - DAY_S * row_days
     if now.kept_s is not None:
-        is_old = sa.and_(is_old, gate_openings.c.kept_s < now.kept_s - DAY_S * own)
-    old = sa.select(gate_openings.c.number).select_from(joined).where(is_old)
-    return _delete_numbers(database, gate_openings, old)
+        is_old = sa.and_(is_old, gate_openings.c.kept_s < now.kept_s - DAY_S * row_days)
+    statement = sa.select(gate_openings.c.number).select_from(source).where(is_old)
+    return _delete_numbers(database, gate_openings, statement)
 
 
 def delete_old_states(database: Database, age: Age) -> None:
@@ -149,10 +151,10 @@ def delete_searches(database: Database, age: Age) -> None:
 
 def delete_passes(connection: sa.Connection, numbers: Sequence[int]) -> None:
     """Delete passes with all that belongs to them, and note their pictures for removal."""
-    chosen = passes.c.number.in_(numbers)
-    found = connection.execute(sa.select(passes.c.crop, passes.c.frame).where(chosen)).all()
-    note_removals(connection, (digest for row in found for digest in row if digest))
-    connection.execute(sa.delete(passes).where(chosen))
+    is_chosen = passes.c.number.in_(numbers)
+    rows = connection.execute(sa.select(passes.c.crop, passes.c.frame).where(is_chosen)).all()
+    note_removals(connection, (digest for row in rows for digest in row if digest))
+    connection.execute(sa.delete(passes).where(is_chosen))
 
 
 def in_steps(database: Database, change_some: ChangeSome, most: int) -> int:
@@ -163,15 +165,15 @@ def in_steps(database: Database, change_some: ChangeSome, most: int) -> int:
 
     Args:
         database: The database.
-        change_some: Is told the most rows and the number of those before, and returns how many it
-            has found. It may be called again after an error.
+        change_some: Gets the transaction, the most rows and the number of rows before. Returns the
+            number of rows that it has found. It may be called again after an error.
         most: Most rows in one transaction.
     """
     count = 0
     while True:
         try:
             with database.writing(LONG_S) as connection:
-                found = change_some(connection, most, count)
+                row_count = change_some(connection, most, count)
         except StoreUnavailable:
             if database.is_postgresql or most == 1:
                 raise
@@ -179,40 +181,41 @@ def in_steps(database: Database, change_some: ChangeSome, most: int) -> int:
             with suppress(StoreError):
                 database.empty_log()
             continue
-        count += found
-        if found < most:
+        count += row_count
+        if row_count < most:
             return count
 
 
 def _stamp_table(
-    database: Database, table: sa.Table, is_chosen: sa.ColumnElement[bool], kept_s: float
+    database: Database, table: sa.Table, needs_stamp: sa.ColumnElement[bool], kept_s: float
 ) -> None:
     key = next(iter(table.primary_key.columns))
-    statement = sa.select(key).where(table.c.kept_s.is_(None), is_chosen)
+    keys = sa.select(key).where(table.c.kept_s.is_(None), needs_stamp)
 
     def stamp_some(connection: sa.Connection, most: int, _: int) -> int:
-        some = key.in_(statement.limit(most).scalar_subquery())
-        return connection.execute(sa.update(table).where(some).values(kept_s=kept_s)).rowcount
+        update = sa.update(table).where(key.in_(keys.limit(most).scalar_subquery()))
+        return connection.execute(update.values(kept_s=kept_s)).rowcount
 
     in_steps(database, stamp_some, LARGE_BATCH)
 
 
-def _expired(database: Database, now: Moment, days: float) -> Iterator[sa.Select[Any]]:
+def _select_expired(database: Database, now: Moment, days: float) -> Iterator[sa.Select[Any]]:
     """Return a statement for each camera and each list with a time of its own."""
     with database.reading() as connection:
-        by_camera = connection.execute(sa.select(cameras.c.name, cameras.c.retention_days)).all()
-        own = lists.c.retention_days.is_not(None)
-        by_list = connection.execute(sa.select(lists.c.id, lists.c.retention_days).where(own)).all()
-    for name, camera_days in by_camera:
+        camera_rows = connection.execute(sa.select(cameras.c.name, cameras.c.retention_days)).all()
+        statement = sa.select(lists.c.id, lists.c.retention_days)
+        list_rows = connection.execute(statement.where(lists.c.retention_days.is_not(None))).all()
+    for name, camera_days in camera_rows:
         age = now.before(DAY_S * (days if camera_days is None else camera_days))
-        yield _older(age).where(passes.c.camera == name, ~_hits([row.id for row in by_list]))
-    for number, list_days in by_list:
-        longer = [row.id for row in by_list if row.retention_days > list_days]
-        older = _older(now.before(DAY_S * list_days))
-        yield older.where(_hits([number]), ~_hits(longer))
+        expired = _select_older(age).where(passes.c.camera == name)
+        yield expired.where(~_has_hits([row.id for row in list_rows]))
+    for number, list_days in list_rows:
+        longer_lists = [row.id for row in list_rows if row.retention_days > list_days]
+        expired = _select_older(now.before(DAY_S * list_days))
+        yield expired.where(_has_hits([number]), ~_has_hits(longer_lists))
 
 
-def _older(age: Age) -> sa.Select[Any]:
+def _select_older(age: Age) -> sa.Select[Any]:
     age_from_s = sa.case((passes.c.clock == "file", passes.c.stored_s), else_=passes.c.last_seen_s)
     columns = (passes.c.first_seen_s, passes.c.number)
     is_old = age.is_reached(age_from_s, KEPT_FROM)
@@ -220,38 +223,38 @@ def _older(age: Age) -> sa.Select[Any]:
     return statement.order_by(*columns)
 
 
-def _hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:
+def _has_hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:
     return sa.exists().where(
         list_hits.c.pass_number == passes.c.number, list_hits.c.list_id.in_(list_ids)
     )
 
 
-def _delete_found(database: Database, expired: sa.Select[Any]) -> int:
+def _delete_selected(database: Database, statement: sa.Select[Any]) -> int:
     """Delete the passes that a statement finds; each step starts where the last one did."""
     place = sa.tuple_(passes.c.first_seen_s, passes.c.number)
-    rest: sa.ColumnElement[bool] = sa.true()
+    is_left: sa.ColumnElement[bool] = sa.true()
 
     def delete_some(connection: sa.Connection, most: int, _: int) -> int:
-        nonlocal rest
-        found = connection.execute(expired.where(rest).limit(most)).all()
-        if found:
-            delete_passes(connection, [row.number for row in found])
-            first = found[0].first_seen_s, found[0].number
-            rest = place >= sa.tuple_(*first)  # a step that fails begins again
-        return len(found)
+        nonlocal is_left
+        rows = connection.execute(statement.where(is_left).limit(most)).all()
+        if rows:
+            delete_passes(connection, [row.number for row in rows])
+            first = rows[0].first_seen_s, rows[0].number
+            is_left = place >= sa.tuple_(*first)  # a step that fails begins again
+        return len(rows)
 
     return in_steps(database, delete_some, BATCH)
 
 
 def _delete_rows(database: Database, table: sa.Table, time_s: sa.Column[float], age: Age) -> int:
     """Delete the rows of an age. Return their number."""
-    old = sa.select(table.c.number).where(age.is_reached(time_s, table.c.kept_s))
-    return _delete_numbers(database, table, old)
+    numbers = sa.select(table.c.number).where(age.is_reached(time_s, table.c.kept_s))
+    return _delete_numbers(database, table, numbers)
 
 
-def _delete_numbers(database: Database, table: sa.Table, old: sa.Select[Any]) -> int:
+def _delete_numbers(database: Database, table: sa.Table, numbers: sa.Select[Any]) -> int:
     def delete_some(connection: sa.Connection, most: int, _: int) -> int:
-        chosen = table.c.number.in_(old.limit(most).scalar_subquery())
-        return connection.execute(sa.delete(table).where(chosen)).rowcount
+        is_chosen = table.c.number.in_(numbers.limit(most).scalar_subquery())
+        return connection.execute(sa.delete(table).where(is_chosen)).rowcount
 
     return in_steps(database, delete_some, LARGE_BATCH)

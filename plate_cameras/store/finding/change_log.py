@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from plate_cameras.store.finding.pass_query import FoundPass, StoredHit, to_found
+from plate_cameras.store.finding.pass_query import FoundPass, StoredHit, to_found_pass
 from plate_cameras.store.finding.search import read_hits
 from plate_cameras.store.scope import EVERYTHING
-from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.database import Database, insert, is_postgresql
 from plate_cameras.store.tables.schema import change_horizon, pass_changes, passes
 
 PAGE = 500
 """Largest number of changes that are read at once."""
 OPEN = 10_000
-"""Numbers below the newest that may still become visible when a reader begins."""
+"""Largest distance below the newest number at which one may still become visible."""
 HORIZON = "pass_changes"
 """The row of `change_horizon`."""
 Range = tuple[int, int]
@@ -33,7 +33,7 @@ class PassChange:
 
     number: int
     kind: str
-    found: FoundPass
+    found_pass: FoundPass
     hits: tuple[StoredHit, ...]
     settled: int
 
@@ -75,8 +75,8 @@ class ChangeLog:
             return 0, 0
         borders = "pg_snapshot_xmin(now)::text::bigint, pg_snapshot_xmax(now)::text::bigint"
         with self._database.reading() as connection:
-            found = connection.exec_driver_sql(f"SELECT {borders} FROM pg_current_snapshot() now")
-            oldest, following = found.one()
+            rows = connection.exec_driver_sql(f"SELECT {borders} FROM pg_current_snapshot() now")
+            oldest, following = rows.one()
             return oldest, following
 
     def read(self, after: int, also: Sequence[Range] = (), limit: int = PAGE) -> list[PassChange]:
@@ -93,10 +93,10 @@ class ChangeLog:
         with self._database.reading() as connection:
             rows = [dict(row) for row in connection.execute(statement).mappings()]
             hits = read_hits(connection, sorted({row["number"] for row in rows}), EVERYTHING)
-        changes = [(row.pop("change"), row.pop("kind"), to_found(row)) for row in rows]
+        changes = [(row.pop("change"), row.pop("kind"), to_found_pass(row)) for row in rows]
         return [
-            PassChange(change, kind, found, hits.get(found.number, ()), settled=change)
-            for change, kind, found in changes
+            PassChange(change, kind, found_pass, hits.get(found_pass.number, ()), settled=change)
+            for change, kind, found_pass in changes
         ]
 
 
@@ -107,12 +107,12 @@ def delete_changes(connection: sa.Connection, is_old: sa.ColumnElement[bool], mo
         The number of deleted changes.
     """
     number = pass_changes.c.number
-    chosen = sa.select(number).where(is_old).limit(most).scalar_subquery()
-    deleted = sa.delete(pass_changes).where(number.in_(chosen)).returning(number)
-    gone = connection.execute(deleted).scalars().all()
-    if gone:
-        _raise_horizon(connection, max(gone))
-    return len(gone)
+    chosen_numbers = sa.select(number).where(is_old).limit(most).scalar_subquery()
+    deletion = sa.delete(pass_changes).where(number.in_(chosen_numbers)).returning(number)
+    deleted_numbers = connection.execute(deletion).scalars().all()
+    if deleted_numbers:
+        _raise_horizon(connection, max(deleted_numbers))
+    return len(deleted_numbers)
 
 
 def _read_horizon(connection: sa.Connection) -> int:
@@ -131,7 +131,7 @@ def _raise_horizon(connection: sa.Connection, number: int) -> None:
 
 def _read_highest(connection: sa.Connection) -> int:
     """Return the highest number that was ever given to a change, deleted ones included."""
-    if connection.dialect.name == "postgresql":
+    if is_postgresql(connection):
         sequence = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}"
         name = "SELECT pg_get_serial_sequence('pass_changes', 'number')"
         statement = sequence.format(connection.exec_driver_sql(name).scalar_one())
@@ -148,10 +148,10 @@ class _Gap:
     last: int
     before: int
 
-    def without(self, seen: Iterable[int]) -> Iterator[_Gap]:
+    def without(self, numbers: Iterable[int]) -> Iterator[_Gap]:
         """Return what is left of the gap."""
         first = self.first
-        for number in sorted(one for one in seen if self.first <= one <= self.last):
+        for number in sorted(number for number in numbers if self.first <= number <= self.last):
             if first < number:
                 yield _Gap(first, number - 1, self.before)
             first = number + 1
@@ -189,20 +189,20 @@ class ChangeReader:
         """
         oldest, _ = self._log.transactions()  # before the changes: what has ended is visible then
         changes = self._log.read(self.last, [(gap.first, gap.last) for gap in self._gaps])
-        seen = {change.number for change in changes}
-        newest = max(self.last, *seen) if seen else self.last
+        numbers = {change.number for change in changes}
+        newest = max(self.last, *numbers) if numbers else self.last
         if newest > self.last:
-            self._note_gaps(self.last, newest, seen)
-        read_to = newest if len(changes) < PAGE else max(seen)
-        left = [rest for gap in self._gaps for rest in gap.without(seen)]
-        self._gaps = [one for one in left if one.before > oldest or one.last > read_to]
+            self._note_gaps(self.last, newest, numbers)
+        read_to = newest if len(changes) < PAGE else max(numbers)
+        remaining_gaps = [part for gap in self._gaps for part in gap.without(numbers)]
+        self._gaps = [gap for gap in remaining_gaps if gap.before > oldest or gap.last > read_to]
         self.last = newest
         settled = self.settled
         return [replace(change, settled=min(settled, change.number)) for change in changes]
 
-    def _note_gaps(self, after: int, until: int, seen: set[int]) -> None:
+    def _note_gaps(self, after: int, until: int, numbers: set[int]) -> None:
         """Note the numbers between two that were not seen."""
-        missing = [*_Gap(after + 1, until, 0).without(seen)]
-        if missing:
+        gaps = [*_Gap(after + 1, until, 0).without(numbers)]
+        if gaps:
             _, following = self._log.transactions()
-            self._gaps += [replace(one, before=following) for one in missing]
+            self._gaps += [replace(gap, before=following) for gap in gaps]

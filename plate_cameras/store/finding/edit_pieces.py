@@ -45,53 +45,54 @@ class EditPieces:
 
 def split_for_edits(text: str, edits: int) -> EditPieces:
     """Cut a text into pieces that few other texts have."""
-    wrapped = f"{START}{text}{END}"
-    shares = _shares(wrapped)
+    wrapped_text = f"{START}{text}{END}"
+    shares = _estimate_shares(wrapped_text)
     lengths = min(
-        _partitions(len(wrapped), edits + 1), key=lambda one: sum(_frequencies(one, shares))
+        _find_partitions(len(wrapped_text), edits + 1),
+        key=lambda partition: sum(_estimate_frequencies(partition, shares)),
     )
-    frequencies = _frequencies(lengths, shares)
-    pieces = tuple(wrapped[start : start + length] for start, length in _spans(lengths))
+    frequencies = _estimate_frequencies(lengths, shares)
+    pieces = tuple(wrapped_text[start : start + length] for start, length in _find_spans(lengths))
     frequent = max(range(len(pieces)), key=lambda at: frequencies[at])
     if frequencies[frequent] <= FREQUENT:
         return EditPieces(pieces)
-    return EditPieces(pieces, frequent, _find_companions(wrapped, lengths, frequent))
+    return EditPieces(pieces, frequent, _find_companions(wrapped_text, lengths, frequent))
 
 
-def _partitions(length: int, count: int) -> Iterator[tuple[int, ...]]:
+def _find_partitions(length: int, count: int) -> Iterator[tuple[int, ...]]:
     """Return the lengths of all ways to cut a text into pieces that a trigram index finds."""
     if count == 1:
         yield (length,)
         return
     for first in range(GRAM, length - GRAM * (count - 1) + 1):
-        for rest in _partitions(length - first, count - 1):
+        for rest in _find_partitions(length - first, count - 1):
             yield (first, *rest)
 
 
-def _find_companions(wrapped: str, lengths: Sequence[int], frequent: int) -> tuple[str, ...]:
+def _find_companions(wrapped_text: str, lengths: Sequence[int], frequent: int) -> tuple[str, ...]:
     """Return pieces of which one is unchanged when each piece but the frequent one has an edit."""
-    spans = [range(start, start + length) for start, length in _spans(lengths)]
-    piece = wrapped[spans[frequent].start : spans[frequent].stop]
-    edited = [
-        [at for at in span if wrapped[at] not in (START, END)]
+    spans = [range(start, start + length) for start, length in _find_spans(lengths)]
+    piece = wrapped_text[spans[frequent].start : spans[frequent].stop]
+    editable_places = [
+        [at for at in span if wrapped_text[at] not in (START, END)]
         for number, span in enumerate(spans)
         if number != frequent
     ]
-    found = set()
-    for places in product(*edited):
-        rests = [rest for rest in _cut_out(wrapped, places) if _is_companion(rest, piece)]
+    companions = set()
+    for places in product(*editable_places):
+        rests = [rest for rest in _cut_out(wrapped_text, places) if _is_companion(rest, piece)]
         if not rests:
             return ()
-        found.add(max(rests, key=lambda rest: len(rest.strip(START + END))))
+        companions.add(max(rests, key=lambda rest: len(rest.strip(START + END))))
     # A text that has `M81` has `81`, too.
-    parts = [one for one in found if not any(other in one for other in found - {one})]
-    return tuple(sorted(parts))
+    longer = {piece for piece in companions if any(part in piece for part in companions - {piece})}
+    return tuple(sorted(companions - longer))
 
 
-def _cut_out(wrapped: str, places: Iterable[int]) -> list[str]:
+def _cut_out(wrapped_text: str, places: Iterable[int]) -> list[str]:
     """Return what lies between some characters."""
-    ends = [-1, *places, len(wrapped)]
-    return [wrapped[before + 1 : after] for before, after in pairwise(ends)]
+    ends = [-1, *places, len(wrapped_text)]
+    return [wrapped_text[before + 1 : after] for before, after in pairwise(ends)]
 
 
 def _is_companion(rest: str, piece: str) -> bool:
@@ -100,25 +101,25 @@ def _is_companion(rest: str, piece: str) -> bool:
     return len(rest) >= least and rest not in piece
 
 
-def _spans(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _find_spans(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Return the start of each piece and its length."""
     return zip(accumulate(lengths, initial=0), lengths, strict=False)
 
 
-def _frequencies(lengths: Sequence[int], shares: Sequence[float]) -> list[float]:
+def _estimate_frequencies(lengths: Sequence[int], shares: Sequence[float]) -> list[float]:
     """Estimate the share of texts that have each piece."""
-    return [prod(shares[start : start + length]) for start, length in _spans(lengths)]
+    return [prod(shares[start : start + length]) for start, length in _find_spans(lengths)]
 
 
-def _shares(wrapped: str) -> list[float]:
+def _estimate_shares(wrapped_text: str) -> list[float]:
     """Estimate the share of texts that have each character at its place."""
-    digits = len(wrapped) - 1 - len(wrapped[:-1].rstrip("0123456789"))
-    first = len(wrapped) - 1 - min(digits, REGION_LENGTH)
+    digits = len(wrapped_text) - 1 - len(wrapped_text[:-1].rstrip("0123456789"))
+    first = len(wrapped_text) - 1 - min(digits, REGION_LENGTH)
     return [
-        REGION_SHARE if first <= at < len(wrapped) - 1 else _share(char)
-        for at, char in enumerate(wrapped)
+        REGION_SHARE if first <= at < len(wrapped_text) - 1 else _estimate_share(char)
+        for at, char in enumerate(wrapped_text)
     ]
 
 
-def _share(char: str) -> float:
+def _estimate_share(char: str) -> float:
     return SHARES.get(char, DIGIT_SHARE if char.isdigit() else LETTER_SHARE)

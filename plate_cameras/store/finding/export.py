@@ -77,20 +77,26 @@ def export_passes(
     Raises:
         StoreError: The target exists, or cannot be written.
     """
-    count, written = 0, set[str]()
+    count, digests = 0, set[str]()
     with _open(target) as files, TemporaryFile(dir=target.parent) as lines:
         for detail in details:
             count += 1
-            lines.write(f"{json.dumps(asdict(detail), ensure_ascii=False)}\n".encode())
-            for digest in {detail.found.crop, detail.found.frame} - written - {None}:
-                if digest and (picture := _read(pictures, digest)):
+            lines.write(_to_pass_line(detail))
+            for digest in (detail.found_pass.crop, detail.found_pass.frame):
+                if digest and digest not in digests and (picture := _read(pictures, digest)):
                     files.write(f"{PICTURES}/{digest}.jpg", picture)
-                    written.add(digest)
+                    digests.add(digest)
         lines.seek(0)
         files.copy(PASSES, lines)
-        if opened := b"".join(map(to_line, openings)):
-            files.write(OPENINGS, opened)
+        if content := b"".join(map(to_line, openings)):
+            files.write(OPENINGS, content)
     return count
+
+
+def _to_pass_line(details: PassDetails) -> bytes:
+    table = asdict(details)
+    document = {"found": table.pop("found_pass"), **table}
+    return f"{json.dumps(document, ensure_ascii=False)}\n".encode()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The vehicles inside of a site: those whose last pass there was an entry.
+"""The vehicles inside a site: those whose last pass there was an entry.
 
 An exit may not be read. So a person can say that a vehicle has left; its entry counts no more.
 """
@@ -18,7 +18,7 @@ from plate_cameras.store.finding.pass_query import (
     PassPage,
     Requester,
     parse_cursor,
-    to_found,
+    to_found_pass,
 )
 from plate_cameras.store.finding.search import read_hits
 from plate_cameras.store.people import audit
@@ -32,7 +32,7 @@ KIND, LEFT, NOT_LEFT = "inside", "mark left", "mark inside"
 
 @dataclass(frozen=True)
 class InsideQuery:
-    """The wanted vehicles.
+    """A search for the vehicles inside a site.
 
     Attributes:
         from_s: Unix time of the oldest entry that counts.
@@ -78,7 +78,7 @@ class VehiclesInside:
         self.counts: Mapping[str, SiteCounts] = {}
 
     def page(self, site: Site, query: InsideQuery, requester: Requester) -> PassPage:
-        """Return a page of the passes by which vehicles came, and record the look in the audit."""
+        """Return a page of the entries of vehicles, and record the search in the audit."""
         place = passes.c.first_seen_s, passes.c.number
         statement = sa.select(passes).where(*_conditions(site, query))
         if (after := parse_cursor(query.cursor)) is not None:
@@ -86,13 +86,13 @@ class VehiclesInside:
         statement = statement.order_by(*(column.desc() for column in place)).limit(query.limit + 1)
         with self._database.reading(SEARCH_S) as connection:
             rows = connection.execute(statement).mappings().all()
-            entries = tuple(map(to_found, rows[: query.limit]))
+            entries = tuple(map(to_found_pass, rows[: query.limit]))
             hits = read_hits(connection, [entry.number for entry in entries], requester.scope)
-        shown: dict[str, object] = {"site": site.name}
-        shown |= {"overstays": True} if query.until_s is not None else {}
-        shown |= {"cursor": query.cursor} if query.cursor else {}
+        audit_query: dict[str, object] = {"site": site.name}
+        audit_query |= {"overstays": True} if query.until_s is not None else {}
+        audit_query |= {"cursor": query.cursor} if query.cursor else {}
         with self._database.writing() as connection:
-            self._note(connection, requester, KIND, shown, len(entries))
+            self._note(connection, requester, KIND, audit_query, len(entries))
         cursor = entries[-1].cursor if len(rows) > query.limit else ""
         return PassPage(entries, cursor, hits)
 
@@ -145,7 +145,7 @@ class VehiclesInside:
 
 def _find_entry(connection: sa.Connection, site: Site, pass_id: str) -> int:
     statement = sa.select(passes.c.number).where(
-        passes.c.id == pass_id, _moves(passes, site, is_entry=True)
+        passes.c.id == pass_id, _is_move(passes, site, is_entry=True)
     )
     number = connection.scalar(statement)
     if number is None:
@@ -160,7 +160,7 @@ def _conditions(site: Site, query: InsideQuery) -> list[sa.ColumnElement[bool]]:
         sa.tuple_(table.c.first_seen_s, table.c.number) for table in (passes, later)
     )
     has_moved = sa.exists().where(
-        later.c.text == passes.c.text, later_place > place, _moves(later, site, is_entry=None)
+        later.c.text == passes.c.text, later_place > place, _is_move(later, site, is_entry=None)
     )
     has_left = sa.exists().where(
         departures.c.pass_number == passes.c.number, departures.c.site == site.name
@@ -168,7 +168,7 @@ def _conditions(site: Site, query: InsideQuery) -> list[sa.ColumnElement[bool]]:
     conditions = [
         passes.c.first_seen_s >= query.from_s,
         passes.c.text != "",
-        _moves(passes, site, is_entry=True),
+        _is_move(passes, site, is_entry=True),
         ~has_moved,
         ~has_left,
     ]
@@ -177,7 +177,7 @@ def _conditions(site: Site, query: InsideQuery) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-def _moves(table: sa.FromClause, site: Site, *, is_entry: bool | None) -> sa.ColumnElement[bool]:
+def _is_move(table: sa.FromClause, site: Site, *, is_entry: bool | None) -> sa.ColumnElement[bool]:
     """Return the condition that a pass is an entry, or an exit; either for None."""
     both = {*site.entries} & {*site.exits}
     exit_direction = next(name for name in DIRECTIONS[1:] if name != site.entry_direction)
@@ -188,6 +188,5 @@ def _moves(table: sa.FromClause, site: Site, *, is_entry: bool | None) -> sa.Col
     for cameras, direction in sides:
         alone = [name for name in cameras if name not in both]
         conditions.append(table.c.camera.in_(alone))
-        told = sa.and_(table.c.camera.in_(both), table.c.direction == direction)
-        conditions.append(told)
+        conditions.append(sa.and_(table.c.camera.in_(both), table.c.direction == direction))
     return sa.or_(*conditions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.errors import ParameterError
@@ -88,9 +88,8 @@ class PassQuery:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the conditions that are given, for the audit."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        default = PassQuery()
-        return {name: value for name, value in values.items() if value != getattr(default, name)}
+        default = vars(PassQuery())
+        return {name: value for name, value in vars(self).items() if value != default[name]}
 
 
 @dataclass(frozen=True)
@@ -185,17 +184,17 @@ class PassDetails:
         neighbours: Other passes of the same plate, the newest first, if they were asked for.
     """
 
-    found: FoundPass
+    found_pass: FoundPass
     readings: tuple[StoredReading, ...]
     hits: tuple[StoredHit, ...]
     neighbours: tuple[FoundPass, ...] = ()
 
 
-def to_found(row: Any) -> FoundPass:
+def to_found_pass(row: Any) -> FoundPass:
     """Return a row of the table of passes as a pass."""
     return FoundPass(
         **{
-            **{one.name: row[one.name] for one in fields(FoundPass)},
+            **{name: row[name] for name in FoundPass.__dataclass_fields__},
             "candidates": tuple((text, score) for text, score in row["candidates"]),
             "zones": tuple(row["zones"]),
             "crossings": tuple(row["crossings"]),

@@ -92,13 +92,13 @@ def count_by_hour(connection: sa.Connection, query: CountQuery, scope: Scope) ->
     following = following.order_by(time_s).limit(1)
     step = sa.select(following.scalar_subquery()).where(hours.c.hour.is_not(None))
     hours = hours.union_all(step)
-    starts, ends = (hours.c.hour + more for more in (0, 1))
-    counted = sa.select(sa.func.count()).where(
+    starts, ends = (hours.c.hour + offset for offset in (0, 1))
+    count_statement = sa.select(sa.func.count()).where(
         time_s >= starts * HOUR_S - query.offset_s,
         time_s < ends * HOUR_S - query.offset_s,
         *_conditions(query, scope),
     )
-    count = counted.scalar_subquery()
+    count = count_statement.scalar_subquery()
     statement = sa.select(hours.c.hour, count).where(hours.c.hour.is_not(None))
     if query.cameras or scope != EVERYTHING:  # else each hour has passes
         statement = statement.where(count > 0)

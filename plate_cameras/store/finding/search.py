@@ -23,20 +23,21 @@ from plate_cameras.store.finding.pass_query import (
     PassQuery,
     StoredHit,
     StoredReading,
-    to_found,
+    to_found_pass,
 )
 from plate_cameras.store.finding.search_statements import (
     Condition,
     Dialect,
     Walk,
-    chosen_statement,
-    other_conditions,
+    make_conditions,
     plan_walks,
-    reach_statement,
-    walk_statement,
+    select_by_numbers,
+    select_by_walk,
+    select_reach,
 )
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.tables.database import is_postgresql
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
@@ -48,7 +49,7 @@ fills a page within 25,000 steps of a walk."""
 RARE_LATELY = 6000
 """Limit for a text that a first walk did not find often enough; it may be frequent, but old."""
 STEPS = 1000
-"""The index whose last so many passes reach furthest into the past is the one to follow."""
+"""Steps by which walks are compared. The one that reaches furthest into the past is followed."""
 FIRST_STEPS = 20_000
 """Steps that a walk makes before a frequent text is looked up. A text that more than one in 400
 passes have fills a page within them."""
@@ -82,8 +83,8 @@ class PassFinder:
         numbers = self._look_up(self.text, most)
         if numbers is None:
             return self._follow(self._choose(), self.query)
-        chosen = chosen_statement(self.dialect, numbers, self.query, self.conditions)
-        return [*self.connection.execute(chosen).mappings()]
+        statement = select_by_numbers(self.dialect, numbers, self.query, self.conditions)
+        return [*self.connection.execute(statement).mappings()]
 
     def _walk_first(self) -> list[Any] | None:
         """Return the rows of the page if a walk of some steps finds them."""
@@ -113,13 +114,13 @@ class PassFinder:
     def _reach_s(self, walks: Sequence[Walk], steps: int) -> float:
         """Return the time until which all walks come within some steps each, or minus infinity."""
         self._allow(sorting=False)
-        statements = (reach_statement(walk, self.query, steps) for walk in walks)
-        found = map(self.connection.scalar, statements)
-        return max(-inf if one is None else float(one) for one in found)
+        statements = (select_reach(walk, self.query, steps) for walk in walks)
+        times_s = map(self.connection.scalar, statements)
+        return max(-inf if time_s is None else float(time_s) for time_s in times_s)
 
     def _follow(self, walks: Sequence[Walk], query: PassQuery) -> list[Any]:
         self._allow(sorting=False)
-        statements = [walk_statement(walk, query, self.conditions) for walk in walks]
+        statements = [select_by_walk(walk, query, self.conditions) for walk in walks]
         return [
             row for statement in statements for row in self.connection.execute(statement).mappings()
         ]
@@ -127,15 +128,15 @@ class PassFinder:
     def _allow(self, *, sorting: bool) -> None:
         """Set what PostgreSQL's planner may do in this transaction."""
         if self.dialect.is_postgresql:
-            settings = [f"SET LOCAL {one} = off" for one in ALWAYS_OFF]
+            settings = [f"SET LOCAL {name} = off" for name in ALWAYS_OFF]
             switch = "on" if sorting else "off"
-            settings += [f"SET LOCAL enable_{one} = {switch}" for one in WALK_OFF]
+            settings += [f"SET LOCAL enable_{name} = {switch}" for name in WALK_OFF]
             settings.append("SET LOCAL max_parallel_workers_per_gather = 0")
             self.connection.exec_driver_sql("; ".join(settings))
 
 
-EARLIER, LATER, SEEN_LATER = 9, 5, 100
-"""Passes of the same plate beside one, and those among which the next ones are looked for."""
+MAX_EARLIER, MAX_LATER, MAX_SEARCHED = 9, 5, 100
+"""Most neighbours before and after a pass. The later ones are the oldest of the newest 100."""
 MAX_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
@@ -152,16 +153,16 @@ def search(connection: sa.Connection, query: PassQuery, scope: Scope) -> PassPag
         ParameterError: The text cannot be searched.
         UnknownName: There is no such list.
     """
-    dialect = Dialect(connection.dialect.name == "postgresql")
+    dialect = Dialect(is_postgresql(connection))
     text = TextCondition.of(query)
     list_id = find_list(connection, query.list_name, scope) if query.list_name else None
-    conditions = other_conditions(query, dialect, list_id)
+    conditions = make_conditions(query, dialect, list_id)
     if scope.cameras is not None:
-        conditions.append(dialect.unindexed(passes.c.camera).in_(scope.cameras))
+        conditions.append(dialect.hide_index(passes.c.camera).in_(scope.cameras))
         if not query.cameras and len(scope.cameras) <= MAX_WALKS:
             query = replace(query, cameras=(*sorted(scope.cameras),))
     if text:
-        conditions.append(dialect.matches(dialect.unindexed_text(text), text))
+        conditions.append(dialect.matches(dialect.text_column(text), text))
     groups = plan_walks(query, text, list_id)
     finder = PassFinder(connection, dialect, query, text, conditions, groups)
     return _to_page(connection, query, finder.find(), scope)
@@ -196,13 +197,13 @@ def read_details(
     """
     second = sa.select(joined_passes.c.pass_number).where(joined_passes.c.id == pass_id)
     is_it = sa.or_(passes.c.id == pass_id, passes.c.number == second.scalar_subquery())
-    found = connection.execute(sa.select(passes).where(is_it)).mappings().first()
-    if found is None or not scope.sees(found["camera"]):
+    row = connection.execute(sa.select(passes).where(is_it)).mappings().first()
+    if row is None or not scope.sees(row["camera"]):
         raise UnknownName(f"there is no pass {pass_id!r}")
-    details = describe(connection, to_found(found), scope)
-    if not neighbours or not details.found.text:
+    details = describe(connection, to_found_pass(row), scope)
+    if not neighbours or not details.found_pass.text:
         return details
-    return replace(details, neighbours=_read_neighbours(connection, details.found, scope))
+    return replace(details, neighbours=_read_neighbours(connection, details.found_pass, scope))
 
 
 def _read_neighbours(
@@ -210,14 +211,15 @@ def _read_neighbours(
 ) -> tuple[FoundPass, ...]:
     """Return the next and the last passes of the same plate, the newest first."""
     text, at_s = f'"{found_pass.text}"', found_pass.first_seen_s  # in quotes: the whole text
-    later = search(connection, PassQuery(text, from_s=at_s, limit=SEEN_LATER), scope).passes
-    earlier = search(connection, PassQuery(text, until_s=at_s, limit=EARLIER), scope).passes
-    return (*[one for one in later if one.number != found_pass.number][-LATER:], *earlier)
+    later = search(connection, PassQuery(text, from_s=at_s, limit=MAX_SEARCHED), scope).passes
+    earlier = search(connection, PassQuery(text, until_s=at_s, limit=MAX_EARLIER), scope).passes
+    others = [neighbour for neighbour in later if neighbour.number != found_pass.number]
+    return (*others[-MAX_LATER:], *earlier)
 
 
 def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> PassDetails:
     """Return a pass with its readings and hits."""
-    columns = [one for one in readings.c if one.name not in ("pass_number", "position")]
+    columns = [column for column in readings.c if column.name not in ("pass_number", "position")]
     of_pass = sa.select(*columns).where(readings.c.pass_number == found_pass.number)
     rows = connection.execute(of_pass.order_by(readings.c.position)).mappings()
     hits = read_hits(connection, [found_pass.number], scope).get(found_pass.number, ())
@@ -250,9 +252,10 @@ def _to_page(
     newest = sorted(
         by_number.values(), key=lambda row: (row["first_seen_s"], row["number"]), reverse=True
     )
-    found = tuple(map(to_found, newest[: query.limit]))
-    cursor = found[-1].cursor if len(newest) > query.limit else ""
-    return PassPage(found, cursor, read_hits(connection, [one.number for one in found], scope))
+    found_passes = tuple(map(to_found_pass, newest[: query.limit]))
+    cursor = found_passes[-1].cursor if len(newest) > query.limit else ""
+    numbers = [found_pass.number for found_pass in found_passes]
+    return PassPage(found_passes, cursor, read_hits(connection, numbers, scope))
 
 
 def _to_reading(row: Any) -> StoredReading:

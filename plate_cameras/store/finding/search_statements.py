@@ -16,13 +16,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from plate_cameras.store.finding.edit_pieces import split_for_edits
 from plate_cameras.store.finding.pass_query import PassQuery, parse_cursor
-from plate_cameras.store.finding.text_patterns import (
-    END,
-    HIGHEST,
-    START,
-    TextCondition,
-    to_like,
-)
+from plate_cameras.store.finding.text_patterns import END, HIGHEST, START, TextCondition, to_like
 from plate_cameras.store.tables.columns import TIME
 from plate_cameras.store.tables.schema import list_hits, pass_zones, passes
 from plate_cameras.store.tables.text_index import (
@@ -57,10 +51,10 @@ class Dialect:
         return [find(run).limit(most + 1) for run in text.short_runs]
 
     def matches(
-        self, column: sa.ColumnElement[str], text: TextCondition, *, wrapped: bool = False
+        self, column: sa.ColumnElement[str], text: TextCondition, *, is_wrapped: bool = False
     ) -> Condition:
-        """Return the condition itself. In SQLite's index, texts are wrapped in `^` and `$`."""
-        around = (lambda one: f"{START}{one}{END}") if wrapped else str
+        """Return the condition on a column. In SQLite's index, texts stand between `^` and `$`."""
+        around = (lambda pattern: f"{START}{pattern}{END}") if is_wrapped else str
         conditions: list[Condition] = []
         if text.edits:
             conditions.append(self._within_edits(column, around(text.pattern), text.edits))
@@ -69,22 +63,22 @@ class Dialect:
         conditions += [self._matches(column, around(f"*{part}*")) for part in text.parts]
         return sa.and_(*conditions)
 
-    def chosen(self, numbers: Sequence[int]) -> Condition:
-        """Return the condition that a pass is one of those, as a single parameter."""
+    def is_among(self, numbers: Sequence[int]) -> Condition:
+        """Return the condition that a pass has one of these numbers, as a single parameter."""
         if self.is_postgresql:
             return passes.c.number == sa.any_(sa.literal([*numbers], ARRAY(sa.BigInteger)))
         each = sa.func.json_each(sa.literal([*numbers], sa.JSON)).table_valued("value")
         return passes.c.number.in_(sa.select(each.c.value))
 
-    def unindexed(self, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    def hide_index(self, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
         """Return a column so that SQLite does not use its index instead of the walk's."""
         if self.is_postgresql:
             return column
         return sa.literal_column(f"+{column.table.name}.{column.name}", column.type)
 
-    def unindexed_text(self, text: TextCondition) -> sa.ColumnElement[str]:
+    def text_column(self, text: TextCondition) -> sa.ColumnElement[str]:
         """Return the column of texts for the condition of a walk."""
-        return passes.c.text if text.is_exact else self.unindexed(passes.c.text)
+        return passes.c.text if text.is_exact else self.hide_index(passes.c.text)
 
     def _by_pieces(self, text: TextCondition) -> sa.Select[Any]:
         table, number = pass_texts, pass_texts.c.number
@@ -95,14 +89,14 @@ class Dialect:
             statement = sa.select(sa.literal_column("rowid", number.type).label("number"))
             # With the plus, FTS5 does not see the patterns: SQLite 3.40 crashes over short ones.
             column = sa.literal_column("+pass_texts.text", sa.String)
-            wanted = (
+            condition = (
                 match_pieces(split_for_edits(text.pattern, text.edits))
                 if text.edits
-                else (match_all(text.runs))
+                else match_all(text.runs)
             )
             statement = statement.select_from(table).where(
-                sa.literal_column("pass_texts").op("MATCH")(wanted),
-                self.matches(column, text, wrapped=True),
+                sa.literal_column("pass_texts").op("MATCH")(condition),
+                self.matches(column, text, is_wrapped=True),
             )
         return statement
 
@@ -117,19 +111,17 @@ class Dialect:
             return []
         pieces = split_for_edits(text.pattern, text.edits).pieces
         likes = (f"%{piece}%".removeprefix(f"%{START}") for piece in pieces)
-        return [
-            sa.or_(*(pass_texts.c.text.like(one.removesuffix(f"{END}%")) for one in likes)),
-        ]
+        return [sa.or_(*(pass_texts.c.text.like(like.removesuffix(f"{END}%")) for like in likes))]
 
     def _matches(self, column: sa.ColumnElement[str], pattern: str) -> Condition:
         if self.is_postgresql:
             return column.like(to_like(pattern))
         return column.op("GLOB", is_comparison=True)(pattern)
 
-    def _within_edits(self, column: sa.ColumnElement[str], wanted: str, edits: int) -> Condition:
+    def _within_edits(self, column: sa.ColumnElement[str], pattern: str, edits: int) -> Condition:
         if self.is_postgresql:
-            return sa.func.levenshtein_less_equal(column, wanted, edits) <= edits
-        return sa.func.within_edits(column, wanted, edits, type_=sa.Boolean) == sa.true()
+            return sa.func.levenshtein_less_equal(column, pattern, edits) <= edits
+        return sa.func.within_edits(column, pattern, edits, type_=sa.Boolean) == sa.true()
 
 
 @dataclass(frozen=True)
@@ -165,8 +157,8 @@ def plan_walks(
     return [group for group in groups if group] or [[Walk(passes)]]
 
 
-def reach_statement(walk: Walk, query: PassQuery, steps: int) -> sa.Select[Any]:
-    """Return the statement that finds the time of the step after so many; none if the walk ends."""
+def select_reach(walk: Walk, query: PassQuery, steps: int) -> sa.Select[Any]:
+    """Return the statement for the time that a walk reaches in some steps; no row if it ends."""
     time_s = walk.table.c.first_seen_s
     statement = sa.select(time_s).where(*_in_time(query, time_s, walk.number))
     if walk.condition is not None:
@@ -174,7 +166,7 @@ def reach_statement(walk: Walk, query: PassQuery, steps: int) -> sa.Select[Any]:
     return statement.order_by(time_s.desc(), walk.number.desc()).limit(1).offset(steps)
 
 
-def walk_statement(walk: Walk, query: PassQuery, conditions: Sequence[Condition]) -> sa.Select[Any]:
+def select_by_walk(walk: Walk, query: PassQuery, conditions: Sequence[Condition]) -> sa.Select[Any]:
     """Return the statement that follows a walk to the end of the page.
 
     The walk itself gives numbers only, so that PostgreSQL can compare texts in an index that has
@@ -184,28 +176,28 @@ def walk_statement(walk: Walk, query: PassQuery, conditions: Sequence[Condition]
     source: sa.FromClause = table
     if table is not passes:
         source = table.join(passes, passes.c.number == number)
-    walked = sa.select(number.label("number")).select_from(source).where(*conditions)
+    statement = sa.select(number.label("number")).select_from(source).where(*conditions)
     if walk.condition is not None:
-        walked = walked.where(walk.condition)
-    walked = walked.where(*_in_time(query, time_s, number))
-    found = walked.order_by(time_s.desc(), number.desc()).limit(query.limit + 1).subquery("found")
+        statement = statement.where(walk.condition)
+    statement = statement.where(*_in_time(query, time_s, number))
+    page = statement.order_by(time_s.desc(), number.desc()).limit(query.limit + 1).subquery("found")
     rows = passes.alias("found_passes")
-    return sa.select(rows).join_from(found, rows, rows.c.number == found.c.number)
+    return sa.select(rows).join_from(page, rows, rows.c.number == page.c.number)
 
 
-def chosen_statement(
+def select_by_numbers(
     dialect: Dialect, numbers: Sequence[int], query: PassQuery, conditions: Sequence[Condition]
 ) -> sa.Select[Any]:
     """Return the statement that filters and sorts passes whose numbers are known."""
     time_s = sa.literal_column("+passes.first_seen_s", TIME)  # not by the index of times
-    statement = sa.select(passes).where(dialect.chosen(numbers), *conditions)
+    statement = sa.select(passes).where(dialect.is_among(numbers), *conditions)
     statement = statement.where(*_in_time(query, time_s, passes.c.number))
     return statement.order_by(time_s.desc(), passes.c.number.desc()).limit(query.limit + 1)
 
 
-def other_conditions(query: PassQuery, dialect: Dialect, list_id: int | None) -> list[Condition]:
+def make_conditions(query: PassQuery, dialect: Dialect, list_id: int | None) -> list[Condition]:
     """Return the conditions of a query on other things than text and time."""
-    plain = dialect.unindexed
+    plain = dialect.hide_index
     conditions: list[Condition] = []
     if query.cameras:
         conditions.append(plain(passes.c.camera).in_(query.cameras))

@@ -35,8 +35,8 @@ COUNTRY = re.compile(
 
 def strip_text(text: str) -> str:
     """Return a text in Latin capitals and digits, without blanks, hyphens and Russia's letters."""
-    stripped = SKIPPED.sub("", unicodedata.normalize("NFKC", text))
-    ascii_digits = (str(unicodedata.decimal(char, char)) for char in stripped)
+    characters = SKIPPED.sub("", unicodedata.normalize("NFKC", text))
+    ascii_digits = (str(unicodedata.decimal(char, char)) for char in characters)
     return COUNTRY.sub("", to_latin("".join(ascii_digits)))
 
 
@@ -46,12 +46,12 @@ def clean_text(text: str, wildcards: str = "") -> str:
     Raises:
         ParameterError: It has other characters than letters, digits and the allowed wildcards.
     """
-    cleaned = strip_text(text)
-    allowed = all(char.isalnum() or char in wildcards for char in cleaned)
-    if len(cleaned) > MAX_CHARACTERS or not allowed:
+    plain_text = strip_text(text)
+    is_allowed = all(char.isalnum() or char in wildcards for char in plain_text)
+    if len(plain_text) > MAX_CHARACTERS or not is_allowed:
         also = " ".join(("letters and digits", *wildcards))
         raise ParameterError(f"text: wanted at most {MAX_CHARACTERS} {also}, got {text!r}")
-    return cleaned
+    return plain_text
 
 
 def check_edits(text: str, edits: int) -> None:
@@ -119,9 +119,9 @@ class TextCondition:
         Raises:
             ParameterError: The text cannot be searched.
         """
-        is_quoted = QUOTED.fullmatch(query.text)
-        pattern = clean_text(is_quoted[1] if is_quoted else query.text, WILDCARDS) or "*"
-        is_part = len(pattern) < MIN_WHOLE and not is_quoted and not query.edits
+        quotation = QUOTED.fullmatch(query.text)
+        pattern = clean_text(quotation[1] if quotation else query.text, WILDCARDS) or "*"
+        is_part = len(pattern) < MIN_WHOLE and not quotation and not query.edits
         if is_part and not set(WILDCARDS) & {*pattern}:
             pattern = f"*{pattern}*"
         parts = tuple(filter(None, map(clean_text, query.parts)))

@@ -11,12 +11,8 @@ import sqlalchemy as sa
 
 from plate_cameras.passes import LeaseClaim, Pass
 from plate_cameras.store.erasing.picture_removals import note_pictures
-from plate_cameras.store.tables.schema import (
-    camera_leases,
-    joined_passes,
-    passes,
-    readings,
-)
+from plate_cameras.store.tables.database import is_postgresql
+from plate_cameras.store.tables.schema import camera_leases, joined_passes, passes, readings
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 
 SEAM_S = 30.0
@@ -36,7 +32,7 @@ _JOINED_EPOCH = (
     .correlate(passes)
     .scalar_subquery()
 )
-STORED = (
+STORED_COLUMNS = (
     passes.c.id,
     passes.c.first_seen_s,
     passes.c.progress,
@@ -54,8 +50,8 @@ class LeaseFence:
     rejected: the new owner has seen those vehicles itself.
 
     A vehicle that two owners have seen, while the camera changed hands, becomes one pass. The
-    database remembers its second id, so that all its events go to that pass. The later owner tells
-    of it from then on; what the former one still says would be older.
+    database remembers its second id, so that all its events go to that pass. From then on, only the
+    later owner's events count, because the former owner's would be older.
     """
 
     rejected: int = 0
@@ -69,31 +65,32 @@ class LeaseFence:
             connection: The transaction that writes them.
             events: Events, those of each camera under one lease.
         """
-        claimed = [event for event in events if event.event.claim]
-        if not claimed:
+        claimed_events = [event for event in events if event.claim]
+        if not claimed_events:
             return [*events]
-        epochs = _read_epochs(connection, {one.event.passed.camera for one in claimed})
-        stored = _read_stored(connection, {one.event.passed.id for one in claimed})
-        admitted, unused = [], []
+        epochs = _read_epochs(connection, {event.vehicle_pass.camera for event in claimed_events})
+        ids = {event.vehicle_pass.id for event in claimed_events}
+        stored_passes = _read_stored(connection, ids)
+        admitted_events, unused_events = [], []
         for event in events:
-            passed, claim = event.event.passed, event.event.claim
-            epoch = epochs.get(passed.camera)
+            vehicle_pass, claim = event.vehicle_pass, event.claim
+            epoch = epochs.get(vehicle_pass.camera)
             if epoch is None or claim is None:
-                admitted.append(event)
+                admitted_events.append(event)
             elif claim.epoch == epoch or claim.is_certain:
-                if passed.id not in stored and (other := _join(connection, event, claim)):
-                    stored[passed.id] = other
-                    unused.append(event)  # the other pass may keep its own pictures
-                known = stored.get(passed.id)
-                if known is None or _latest_epoch(known) <= claim.epoch:
-                    admitted.append(_under(known, event))
+                stored_pass = stored_passes.get(vehicle_pass.id)
+                if stored_pass is None and (stored_pass := _join(connection, event, claim)):
+                    stored_passes[vehicle_pass.id] = stored_pass
+                    unused_events.append(event)  # the other pass may keep its own pictures
+                if stored_pass is None or _latest_epoch(stored_pass) <= claim.epoch:
+                    admitted_events.append(_move_to(stored_pass, event))
                 else:
-                    unused.append(event)
+                    unused_events.append(event)
             else:
-                unused.append(event)
+                unused_events.append(event)
                 self.rejected += 1
-        note_pictures(connection, (one.event.passed for one in unused))
-        return admitted
+        note_pictures(connection, (event.vehicle_pass for event in unused_events))
+        return admitted_events
 
 
 def _read_epochs(connection: sa.Connection, cameras: Iterable[str]) -> dict[str, int]:
@@ -103,82 +100,77 @@ def _read_epochs(connection: sa.Connection, cameras: Iterable[str]) -> dict[str,
     the other has not committed yet.
     """
     names = sorted(cameras)
-    if connection.dialect.name == "postgresql":
+    if is_postgresql(connection):
         lock = "SELECT pg_advisory_xact_lock(%s, hashtext(name)) FROM unnest(%s::text[]) AS name"
         connection.exec_driver_sql(lock, (LOCKS, names))
     columns = (camera_leases.c.camera, camera_leases.c.epoch)
-    found = connection.execute(sa.select(*columns).where(camera_leases.c.camera.in_(names)))
-    return {row.camera: row.epoch for row in found}
+    rows = connection.execute(sa.select(*columns).where(camera_leases.c.camera.in_(names)))
+    return {row.camera: row.epoch for row in rows}
 
 
 def _read_stored(connection: sa.Connection, ids: Iterable[str]) -> dict[str, Any]:
     """Return the passes that the database has under some ids, or whose second ids they are."""
-    names, columns = sorted(ids), STORED
-    own = sa.select(passes.c.id.label(ALIAS), *columns).where(passes.c.id.in_(names))
-    second = sa.select(joined_passes.c.id.label(ALIAS), *columns).join_from(joined_passes, passes)
-    both = sa.union_all(own, second.where(joined_passes.c.id.in_(names)))
-    return {row.alias: row for row in connection.execute(both)}
+    names, columns = sorted(ids), STORED_COLUMNS
+    own_ids = sa.select(passes.c.id.label(ALIAS), *columns).where(passes.c.id.in_(names))
+    second_ids = sa.select(joined_passes.c.id.label(ALIAS), *columns)
+    second_ids = second_ids.join_from(joined_passes, passes).where(joined_passes.c.id.in_(names))
+    return {row.alias: row for row in connection.execute(sa.union_all(own_ids, second_ids))}
 
 
-def _join(connection: sa.Connection, addressed: AddressedEvent, claim: LeaseClaim) -> Any | None:
+def _join(connection: sa.Connection, event: AddressedEvent, claim: LeaseClaim) -> Any | None:
     """Return another owner's pass of the same vehicle, and note that it has this id, too."""
-    if not addressed.event.passed.text:
+    if not event.vehicle_pass.text:
         return None
-    other = connection.execute(_others(addressed, claim.epoch)).first()
-    if other:
-        row = {
-            "id": addressed.event.passed.id,
-            "pass_number": other.number,
-            "epoch": claim.epoch,
-        }
+    stored_pass = connection.execute(_select_others(event, claim.epoch)).first()
+    if stored_pass:
+        row = {"id": event.vehicle_pass.id, "pass_number": stored_pass.number, "epoch": claim.epoch}
         connection.execute(sa.insert(joined_passes).values(row))
-    return other
+    return stored_pass
 
 
-def _latest_epoch(stored: Any) -> int:
-    """Return the epoch of the last owner that has told of a pass."""
-    return max(filter(None, (stored.epoch, stored.joined_epoch)), default=0)
+def _latest_epoch(stored_pass: Any) -> int:
+    """Return the epoch of the last owner that has reported a pass."""
+    return max(filter(None, (stored_pass.epoch, stored_pass.joined_epoch)), default=0)
 
 
-def _others(addressed: AddressedEvent, epoch: int) -> sa.Select[Any]:
+def _select_others(event: AddressedEvent, epoch: int) -> sa.Select[Any]:
     """Return the statement that finds the nearest pass that could be the same vehicle's.
 
     All times are those of the camera's frames. A pass takes one second id from each lease.
     """
-    columns, passed = passes.c, addressed.event.passed
-    taken = sa.exists().where(
+    columns, vehicle_pass = passes.c, event.vehicle_pass
+    is_taken = sa.exists().where(
         joined_passes.c.pass_number == columns.number, joined_passes.c.epoch == epoch
     )
     longest_s = sa.case((columns.progress == "closed", SEAM_S), else_=MAX_PASS_S)
     return (
-        sa.select(columns.number, *STORED)
-        .where(columns.camera == passed.camera, _has_text_of(passed))
-        .where(columns.epoch != epoch, ~taken)
-        .where(columns.last_seen_s + longest_s > passed.first_seen_s)
-        .where(columns.first_seen_s < passed.last_seen_s + SEAM_S)
-        .order_by(sa.func.abs(columns.first_seen_s - passed.first_seen_s), columns.number)
+        sa.select(columns.number, *STORED_COLUMNS)
+        .where(columns.camera == vehicle_pass.camera, _has_text_of(vehicle_pass))
+        .where(columns.epoch != epoch, ~is_taken)
+        .where(columns.last_seen_s + longest_s > vehicle_pass.first_seen_s)
+        .where(columns.first_seen_s < vehicle_pass.last_seen_s + SEAM_S)
+        .order_by(sa.func.abs(columns.first_seen_s - vehicle_pass.first_seen_s), columns.number)
         .limit(1)
     )
 
 
-def _has_text_of(passed: Pass) -> sa.ColumnElement[bool]:
+def _has_text_of(vehicle_pass: Pass) -> sa.ColumnElement[bool]:
     """Return the condition that the text of one pass was read in frames of the other."""
-    counts = Counter(
-        observation.plate.text for observation in passed.observations if observation.plate.text
-    )
-    texts = {passed.text, *(text for text, count in counts.items() if count >= MIN_READ)}
-    read = sa.select(sa.func.count()).select_from(readings)
-    read = read.where(readings.c.pass_number == passes.c.number, readings.c.text == passed.text)
-    return sa.or_(passes.c.text.in_(sorted(texts)), read.scalar_subquery() >= MIN_READ)
+    counts = Counter(observation.plate.text for observation in vehicle_pass.observations)
+    frequent = {text for text, count in counts.items() if text and count >= MIN_READ}
+    texts = sorted({vehicle_pass.text, *frequent})
+    is_reading = (readings.c.pass_number == passes.c.number, readings.c.text == vehicle_pass.text)
+    count = sa.select(sa.func.count()).select_from(readings).where(*is_reading).scalar_subquery()
+    return sa.or_(passes.c.text.in_(texts), count >= MIN_READ)
 
 
-def _under(stored: Any | None, addressed: AddressedEvent) -> AddressedEvent:
-    """Return an event with the id of a stored pass."""
-    passed = addressed.event.passed
-    if stored is None or stored.id == passed.id:
-        return addressed
-    first_s = min(passed.first_seen_s, stored.first_seen_s)
+def _move_to(stored_pass: Any | None, event: AddressedEvent) -> AddressedEvent:
+    """Return an event that belongs to a stored pass; None stands for its own."""
+    vehicle_pass = event.vehicle_pass
+    if stored_pass is None or stored_pass.id == vehicle_pass.id:
+        return event
+    first_s = min(vehicle_pass.first_seen_s, stored_pass.first_seen_s)
     # Once it is closed, it stays so; what the other owner has seen later is kept all the same.
-    progress = "closed" if stored.progress == "closed" else passed.progress
-    joined = replace(passed, id=stored.id, first_seen_s=first_s, progress=progress)
-    return replace(addressed, event=replace(addressed.event, passed=joined))
+    progress = "closed" if stored_pass.progress == "closed" else vehicle_pass.progress
+    joined_pass = replace(vehicle_pass, id=stored_pass.id, first_seen_s=first_s, progress=progress)
+    return replace(event, event=replace(event.event, vehicle_pass=joined_pass))

@@ -18,7 +18,7 @@ ACCEPT = "accept doubtful texts to take it"
 """Advice of an error about a text that could be taken."""
 
 
-def explain_doubt(text: str, written: str) -> str:
+def explain_doubt(text: str, typed_text: str) -> str:
     """Return why a text is probably on no plate; `""` for one that is.
 
     The kinds of plates are those that the project's weights read. A text of a rare kind, which is
@@ -26,16 +26,16 @@ def explain_doubt(text: str, written: str) -> str:
 
     Args:
         text: The text as entries have it.
-        written: The text as it was given.
+        typed_text: The text as it was given.
     """
     formats = russian()
     name = formats.format_of(text, 1) or formats.format_of(text, 2)
-    meant = _fit(text, _layouts()[0], ZERO_OR_O) if name else _correct(text) or EXAMPLE
-    if meant not in ("", text):
-        return f"text: wanted a plate's text such as {meant}, got {written!r}"
+    meant_text = _fit(text, _layouts()[0], ZERO_OR_O) if name else _correct(text) or EXAMPLE
+    if meant_text not in ("", text):
+        return f"text: wanted a plate's text such as {meant_text}, got {typed_text!r}"
     code = formats.code_of(text, name)
     if code and formats.region_of(text, name) is None:
-        return f"text: wanted a plate's text with a known region, got {code} in {written!r}"
+        return f"text: wanted a plate's text with a known region, got {code} in {typed_text!r}"
     return ""
 
 
@@ -54,9 +54,9 @@ def _layouts() -> tuple[str, ...]:
 def _fit(text: str, layout: str, swaps: dict[str, dict[int, int]]) -> str:
     """Return a text whose characters are changed to those of a layout; `""` if others are left."""
     formats = russian()
-    fitted = "".join(
+    fitted_text = "".join(
         char if formats.admits(place, char) else char.translate(swaps.get(place, swaps["D"]))
         for char, place in zip(text, layout, strict=False)
     )
-    is_whole = len(text) == len(layout) and formats.fits(fitted, layout)
-    return fitted if is_whole and formats.region_of(fitted) else ""
+    is_whole = len(text) == len(layout) and formats.fits(fitted_text, layout)
+    return fitted_text if is_whole and formats.region_of(fitted_text) else ""

@@ -76,10 +76,10 @@ def _check_parts(content: bytes) -> None:
     """
     with ZipFile(io.BytesIO(content)) as parts:
         # Python's zipfile reads no more of a part than its size in the directory.
-        unpacked = sum(part.file_size for part in parts.infolist())
-        if unpacked > MAX_WORKBOOK_BYTES:
+        unpacked_bytes = sum(part.file_size for part in parts.infolist())
+        if unpacked_bytes > MAX_WORKBOOK_BYTES:
             limit = f"at most {MAX_WORKBOOK_BYTES} bytes when unpacked"
-            raise ParameterError(f"file: wanted {limit}, got {unpacked}")
+            raise ParameterError(f"file: wanted {limit}, got {unpacked_bytes}")
         for part in parts.infolist():
             with parts.open(part) as file:
                 if not _begins_plainly(file.read(MAX_PROLOG_BYTES)):
@@ -89,15 +89,15 @@ def _check_parts(content: bytes) -> None:
 
 def _begins_plainly(start: bytes) -> bool:
     """Tell whether the start of a file is that of an element, or of no document at all."""
-    seen: list[str] = []
+    elements: list[str] = []
     parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda name, _: seen.append(name)
-    parser.StartDoctypeDeclHandler = lambda *_: seen.append("")
+    parser.StartElementHandler = lambda name, _: elements.append(name)
+    parser.StartDoctypeDeclHandler = lambda *_: elements.append("")
     try:
         parser.Parse(start, len(start) < MAX_PROLOG_BYTES)
     except (expat.ExpatError, LookupError, ValueError):  # such as a picture
-        return "" not in seen
-    return not start or bool(seen and seen[0])
+        return "" not in elements
+    return not start or bool(elements and elements[0])
 
 
 def _to_csv(rows: Iterable[Iterable[object]]) -> str:

@@ -34,7 +34,7 @@ MAX_TRIES = 3
 
 ENTRY = list_entries.c
 NAMES = ("text", "note", "valid_from_s", "valid_until_s", "edits")
-REPLACED = replace_by("list_id, edition, text", list_entries)
+ON_CONFLICT = replace_by("list_id, edition, text", list_entries)
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Edition:
     """An edition of a list that is not in place yet.
 
     Attributes:
-        replaced: Number of the edition that was in place when it began.
+        replaced_number: Number of the edition that was in place when it began.
     """
 
     list_id: int
     number: int
-    replaced: int
+    replaced_number: int
     revision: int
 
 
@@ -98,7 +98,7 @@ def write_entries(
     """Write entries into an edition; an entry with the same text is replaced."""
     key = {"list_id": edition.list_id, "edition": edition.number}
     rows = [key | {name: getattr(entry, name) for name in NAMES} for entry in entries]
-    write_rows(connection, list_entries, rows, REPLACED)
+    write_rows(connection, list_entries, rows, ON_CONFLICT)
 
 
 def entries_of(edition: Edition) -> sa.ColumnElement[bool]:
@@ -113,7 +113,7 @@ def lock_current(connection: sa.Connection, number: int) -> Edition:
     return Edition(number, row.edition, row.edition, row.revision)
 
 
-def count_again(connection: sa.Connection, list_id: int, added: int) -> None:
+def count_again(connection: sa.Connection, list_id: int, change: int) -> None:
     """Note that a list has so many entries more or less, and give it another revision.
 
     Raises:
@@ -121,14 +121,14 @@ def count_again(connection: sa.Connection, list_id: int, added: int) -> None:
     """
     counts = connection.execute(sa.select(lists.c.id, lists.c.entries)).all()
     entries = {row.id: row.entries for row in counts}
-    entries[list_id] += added
-    if added > 0:
+    entries[list_id] += change
+    if change > 0:
         check_room(entries[list_id], sum(entries.values()))
     values = {"entries": entries[list_id], "revision": new_revision()}
     connection.execute(sa.update(lists).where(lists.c.id == list_id).values(values))
 
 
-def check_room(count: int, stored: int) -> None:
+def check_room(count: int, stored_count: int) -> None:
     """Check the number of entries of a list, and that of all lists.
 
     Raises:
@@ -136,9 +136,9 @@ def check_room(count: int, stored: int) -> None:
     """
     if count > MAX_ENTRIES:
         raise ParameterError(f"entries: wanted at most {MAX_ENTRIES} in a list, got {count}")
-    if stored > MAX_STORED_ENTRIES:
+    if stored_count > MAX_STORED_ENTRIES:
         raise ParameterError(
-            f"entries: wanted at most {MAX_STORED_ENTRIES} in all lists, got {stored}"
+            f"entries: wanted at most {MAX_STORED_ENTRIES} in all lists, got {stored_count}"
         )
 
 
@@ -148,15 +148,15 @@ def clear(database: Database, list_id: int) -> None:
     _delete_all(database, list_hits.c.pass_number, list_hits.c.list_id == list_id, -1)
 
 
-def drop_editions(database: Database, list_id: int, *dropped: int) -> None:
+def drop_editions(database: Database, list_id: int, *dropped_numbers: int) -> None:
     """Delete the editions of a list that are neither in place nor written, and some others."""
     of_list = ENTRY.list_id == list_id
     with database.reading(SEARCH_S) as connection:
         statement = sa.select(lists.c.edition, lists.c.last_edition).where(lists.c.id == list_id)
-        kept = {*(connection.execute(statement).first() or ())} - {*dropped}
-        stored = sa.select(ENTRY.edition).where(of_list).distinct()
-        numbers = [number for number in connection.execute(stored).scalars() if number not in kept]
-    for number in numbers:
+        kept_numbers = {*(connection.execute(statement).first() or ())} - {*dropped_numbers}
+        editions = sa.select(ENTRY.edition).where(of_list).distinct()
+        numbers = {*connection.execute(editions).scalars()} - kept_numbers
+    for number in sorted(numbers):
         _delete_all(database, ENTRY.text, sa.and_(of_list, ENTRY.edition == number), "")
 
 
@@ -164,9 +164,9 @@ def _begin(database: Database, find: Callable[[sa.Connection], int], count: int)
     check_room(count, count)
     with database.writing() as connection:
         current = lock_current(connection, find(connection))
-        begun = sa.update(lists).where(lists.c.id == current.list_id)
-        begun = begun.values(last_edition=lists.c.last_edition + 1)
-        number = connection.execute(begun.returning(lists.c.last_edition)).scalar_one()
+        statement = sa.update(lists).where(lists.c.id == current.list_id)
+        statement = statement.values(last_edition=lists.c.last_edition + 1)
+        number = connection.execute(statement.returning(lists.c.last_edition)).scalar_one()
     return Edition(current.list_id, number, current.number, current.revision)
 
 
@@ -204,17 +204,17 @@ def _short_transaction(database: Database) -> Iterator[sa.Connection]:
 def _copy(database: Database, edition: Edition) -> None:
     """Copy the entries that are in place into an edition."""
     key = (sa.literal(edition.list_id), sa.literal(edition.number))
-    source = sa.and_(ENTRY.list_id == edition.list_id, ENTRY.edition == edition.replaced)
+    source = sa.and_(ENTRY.list_id == edition.list_id, ENTRY.edition == edition.replaced_number)
     after = ""
     while True:
         page = sa.select(*key, *(ENTRY[name] for name in NAMES)).where(source, ENTRY.text > after)
         page = page.order_by(ENTRY.text).limit(BATCH)
         into = sa.insert(list_entries).from_select(["list_id", "edition", *NAMES], page)
         with _writing_edition(database, edition) as connection:
-            copied = connection.execute(into.returning(ENTRY.text)).scalars().all()
-        if not copied:
+            copied_texts = connection.execute(into.returning(ENTRY.text)).scalars().all()
+        if not copied_texts:
             return
-        after = max(copied)
+        after = max(copied_texts)
 
 
 def _put_in_place(
@@ -244,7 +244,7 @@ def _put_in_place(
 
 
 def _delete_all(
-    database: Database, key: sa.Column[Any], chosen: sa.ColumnElement[bool], before: Any
+    database: Database, key: sa.Column[Any], is_chosen: sa.ColumnElement[bool], before: Any
 ) -> None:
     """Delete rows in the order of a key, which begins after a value.
 
@@ -252,11 +252,11 @@ def _delete_all(
     """
     place = before
     while True:
-        rest = sa.and_(chosen, key > place)
+        is_left = sa.and_(is_chosen, key > place)
         with _short_transaction(database) as connection:
-            some = sa.select(key).where(rest).order_by(key).limit(BATCH)
-            keys = connection.execute(some).scalars().all()
+            page = sa.select(key).where(is_left).order_by(key).limit(BATCH)
+            keys = connection.execute(page).scalars().all()
             if not keys:
                 return
             place = keys[-1]
-            connection.execute(sa.delete(key.table).where(rest, key <= place))
+            connection.execute(sa.delete(key.table).where(is_left, key <= place))

@@ -66,13 +66,13 @@ class FileRow:
 
     Attributes:
         line: Its line.
-        written: Its plate as it was written.
+        typed_text: Its plate as the file has it.
         entry: Its entry; None if it is wrong.
-        problem: Why it is wrong or doubtful; `""` for neither.
+        problem: The reason why it is wrong or doubtful; `""` for neither.
     """
 
     line: int
-    written: str
+    typed_text: str
     entry: ListEntry | None
     problem: str = ""
 
@@ -103,9 +103,9 @@ def _check(rows: Sequence[FileRow], *, accepts_doubtful: bool) -> None:
     if not faults:
         return
     lines = [f"line {row.line}: {row.problem}" for row in faults[:MAX_PROBLEMS]]
-    more = len(faults) - len(lines)
-    ends = [f"{more} more lines"] * (more > 0) + [ACCEPT] * (not wrong)
-    raise ParameterError("; ".join(lines + ends))
+    hidden_count = len(faults) - len(lines)
+    endings = [f"{hidden_count} more lines"] * (hidden_count > 0) + [ACCEPT] * (not wrong)
+    raise ParameterError("; ".join(lines + endings))
 
 
 def read_rows(content: str, zone: tzinfo | None = None) -> Iterator[FileRow]:
@@ -120,22 +120,22 @@ def read_rows(content: str, zone: tzinfo | None = None) -> Iterator[FileRow]:
     """
     if len(content) > MAX_FILE_BYTES:
         raise ParameterError(f"file: wanted at most {MAX_FILE_BYTES} bytes, got {len(content)}")
-    form, skipped = _find_form(content)
-    lines = (line.group() for line in LINE.finditer(content, skipped))
-    before = int(skipped > 1)  # the line with the separator, and not the byte order mark alone
+    form, start = _find_form(content)
+    lines = (line.group() for line in LINE.finditer(content, start))
+    skipped_lines = int(start > 1)  # the line with the separator, and not the byte order mark alone
     rows = csv.reader(lines, strict=True, delimiter=form.separator)
     to_row = partial(_to_row, form, zone)
     try:
-        columns, filled = _read_columns(rows)
-        for count, row in enumerate(filled, 1):
-            line = before + rows.line_num
+        columns, filled_rows = _read_columns(rows)
+        for count, row in enumerate(filled_rows, 1):
+            line = skipped_lines + rows.line_num
             if count > MAX_FILE_ROWS:
                 raise ParameterError(f"line {line}: rows: wanted at most {MAX_FILE_ROWS}, got more")
             yield to_row(line, columns, row)
     except csv.Error as error:  # the rest cannot be divided into rows
         limit = f"quotes in pairs and at most {csv.field_size_limit()} characters"
         problem = f"cells: wanted {limit}, got: {error}"
-        yield FileRow(before + max(rows.line_num, 1), "", None, problem)
+        yield FileRow(skipped_lines + max(rows.line_num, 1), "", None, problem)
 
 
 def _find_form(content: str) -> tuple[CsvForm, int]:
@@ -153,27 +153,27 @@ def _find_form(content: str) -> tuple[CsvForm, int]:
 def _to_row(
     form: CsvForm, zone: tzinfo | None, line: int, columns: Sequence[str], row: Sequence[str]
 ) -> FileRow:
-    written = ""
+    typed_text = ""
     try:
         cells = _name_cells(columns, row)
-        written = cells.get("text", "")
+        typed_text = cells.get("text", "")
         entry = _to_entry(cells, form, zone)
-        return FileRow(line, written, entry, explain_doubt(entry.text, written))
+        return FileRow(line, typed_text, entry, explain_doubt(entry.text, typed_text))
     except ParameterError as error:
-        return FileRow(line, written, None, str(error))
+        return FileRow(line, typed_text, None, str(error))
 
 
 def _read_columns(rows: Iterator[list[str]]) -> tuple[Sequence[str], Iterator[list[str]]]:
     """Return the names of the columns, and the rows that are not empty."""
-    filled = (row for row in rows if any(map(str.strip, row)))
-    head = next(filled, [])
+    filled_rows = (row for row in rows if any(map(str.strip, row)))
+    head = next(filled_rows, [])
     names = [NAMES.get(_fold(cell), cell.strip()) for cell in head]
     while names and not names[-1]:
         names.pop()
     if "text" in names and not set(names) - set(COLUMNS) and len({*names}) == len(names):
-        return names, filled
+        return names, filled_rows
     if names and len(names) <= len(UNNAMED) and any(map(str.isdigit, names[0])):
-        return UNNAMED, chain([head], filled)
+        return UNNAMED, chain([head], filled_rows)
     raise ParameterError(f"columns: wanted {', '.join(COLUMNS)}, got {', '.join(names)[:200]}")
 
 
@@ -226,8 +226,8 @@ def _to_unix(column: str, text: str | None, zone: tzinfo | None) -> float | None
         at = datetime.fromisoformat(text.replace("Z", "+00:00"))
         return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError) as error:
-        wanted = "a date such as 2026-12-31 or 31.12.2026, or an RFC 3339 time"
-        raise ParameterError(f"{column}: wanted {wanted}, got {text!r}") from error
+        forms = "a date such as 2026-12-31 or 31.12.2026, or an RFC 3339 time"
+        raise ParameterError(f"{column}: wanted {forms}, got {text!r}") from error
 
 
 def day_bound(day: date, *, is_end: bool, zone: tzinfo | None = None) -> float:

@@ -45,20 +45,20 @@ class SimilarTexts:
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Return the places of similar texts with the characters that differ, the nearest first."""
-        wanted = np.fromiter(self._wanted(text), np.int64)
-        starts = np.searchsorted(self._hashes, wanted, "left")
-        ends = np.searchsorted(self._hashes, wanted, "right")
+        hashes = np.fromiter(self._hash_near(text), np.int64)
+        starts = np.searchsorted(self._hashes, hashes, "left")
+        ends = np.searchsorted(self._hashes, hashes, "right")
         spans = zip(starts, ends, strict=True)
         places = sorted({at for start, end in spans for at in self._numbers[start:end].tolist()})
-        near = process.extract(
+        matches = process.extract(
             text,
             [self._texts[at] for at in places],
             scorer=Levenshtein.distance,
             score_cutoff=max(self._edits, default=0),
             limit=None,
         )
-        found = [(places[at], int(edits)) for _, edits, at in near]
-        return [(at, edits) for at, edits in found if edits <= self._edits[at]]
+        neighbours = [(places[at], int(edits)) for _, edits, at in matches]
+        return [(at, edits) for at, edits in neighbours if edits <= self._edits[at]]
 
     def _hash_pieces(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         count = sum(most + 1 for most in self._edits)
@@ -71,15 +71,15 @@ class SimilarTexts:
                 end += 1
         return hashes, numbers
 
-    def _wanted(self, text: str) -> Iterator[int]:
+    def _hash_near(self, text: str) -> Iterator[int]:
         """Return the hashes of all pieces that a similar text may share with a text."""
         for shape in self._shapes:
             length, most = shape
             if abs(length - len(text)) > most:
                 continue
             for number, (start, stop) in enumerate(_cut(*shape)):
-                for moved in range(max(-most, -start), min(most, len(text) - stop) + 1):
-                    yield hash((shape, number, text[start + moved : stop + moved]))
+                for shift in range(max(-most, -start), min(most, len(text) - stop) + 1):
+                    yield hash((shape, number, text[start + shift : stop + shift]))
 
 
 @cache
@@ -159,7 +159,7 @@ class LoadedList:
     @cached_property
     def find_similar(self) -> Callable[[str], Sequence[tuple[int, int]]]:
         """Returns the places in `fuzzy` whose texts are near, with their edits, nearest first."""
-        texts, edits = [one.text for one in self.fuzzy], [one.edits for one in self.fuzzy]
+        texts, edits = [entry.text for entry in self.fuzzy], [entry.edits for entry in self.fuzzy]
         return lru_cache(TEXTS_AT_ONCE)(SimilarTexts(texts, edits).find)
 
 
@@ -172,7 +172,7 @@ class ListLookup:
     _shared: ClassVar[WeakValueDictionary[tuple[int, str, int], LoadedList]] = WeakValueDictionary()
 
     def __init__(self) -> None:
-        self._loaded: dict[int, LoadedList] = {}
+        self._lists: dict[int, LoadedList] = {}
         self._of_cameras: Mapping[str, Sequence[str]] = {}
 
     def refresh(self, connection: sa.Connection) -> None:
@@ -183,31 +183,28 @@ class ListLookup:
         """
         rows = connection.execute(sa.select(cameras.c.name, cameras.c.lists))
         of_cameras = {row.name: row.lists for row in rows}
-        found: dict[int, LoadedList] = {}
+        loaded_lists: dict[int, LoadedList] = {}
         for row in connection.execute(sa.select(lists.c.id, lists.c.name, lists.c.revision)).all():
-            loaded = self._loaded.get(row.id)
-            if loaded is None or (loaded.name, loaded.revision) != (row.name, row.revision):
-                loaded = self._shared.get(tuple(row)) or _load(connection, *row)
-                loaded = self._shared.setdefault(tuple(row), loaded)
-            found[row.id] = loaded
+            loaded_list = self._shared.get(tuple(row)) or _load(connection, *row)
+            loaded_lists[row.id] = self._shared.setdefault(tuple(row), loaded_list)
         # Together and at the end: after an error, the lists stay as they were.
-        self._loaded, self._of_cameras = found, of_cameras
+        self._lists, self._of_cameras = loaded_lists, of_cameras
 
     def named(self, names: Collection[str]) -> list[LoadedList]:
-        """Return the lists of some names; names without a list have none."""
-        return [one for one in self._loaded.values() if one.name in names]
+        """Return the lists that have one of some names."""
+        return [loaded_list for loaded_list in self._lists.values() if loaded_list.name in names]
 
     @property
     def revisions(self) -> dict[int, int]:
         """The state of each list, by its number."""
-        return {one.id: one.revision for one in self._loaded.values()}
+        return {number: loaded_list.revision for number, loaded_list in self._lists.items()}
 
     def match(self, camera: str, text: str, time_s: float) -> dict[int, ListHit]:
         """Return the best hit in each list of a camera, by the list's number."""
         if not text:
             return {}
         names = self._of_cameras.get(camera, ())
-        hits = {one.id: one.match(text, time_s) for one in self.named(names)}
+        hits = {loaded.id: loaded.match(text, time_s) for loaded in self.named(names)}
         return {number: hit for number, hit in hits.items() if hit}
 
     def match_stored(
@@ -219,12 +216,12 @@ class ListLookup:
             connection: The transaction that writes the hits. The lists were read before it.
             questions: The arguments of `match`.
         """
-        hits = {question: self.match(*question) for question in {*questions}}
-        found = {(number, hit.entry) for some in hits.values() for number, hit in some.items()}
-        stored = _read_current(connection, found)
+        answers = {question: self.match(*question) for question in {*questions}}
+        keys = {(number, hit.entry) for hits in answers.values() for number, hit in hits.items()}
+        valid_keys = _read_current(connection, keys)
         return {
-            one: {number: hit for number, hit in some.items() if (number, hit.entry) in stored}
-            for one, some in hits.items()
+            question: {key: hit for key, hit in hits.items() if (key, hit.entry) in valid_keys}
+            for question, hits in answers.items()
         }
 
 
@@ -244,10 +241,10 @@ def read_entries(connection: sa.Connection, statement: sa.Select[Any]) -> Iterat
 
 def _load(connection: sa.Connection, number: int, name: str, revision: int) -> LoadedList:
     exact = {entry.text: entry for entry in read_entries(connection, current_entries(number))}
-    fuzzy = tuple(one for one in exact.values() if one.edits)
-    loaded = LoadedList(number, name, revision, exact, fuzzy)
-    loaded.match("", 0.0)  # cuts the texts into pieces here, and not in the loop of the gates
-    return loaded
+    fuzzy = tuple(entry for entry in exact.values() if entry.edits)
+    loaded_list = LoadedList(number, name, revision, exact, fuzzy)
+    loaded_list.match("", 0.0)  # cuts the texts into pieces here, and not in the loop of the gates
+    return loaded_list
 
 
 def _read_current(
@@ -258,14 +255,14 @@ def _read_current(
         return set()
     entry = list_entries.c
     of_lists = lists.c.id.in_({number for number, _ in hits})
-    found = _entries_in_place(lists.c.id).where(of_lists)
-    found = found.where(entry.text.in_({one.text for _, one in hits}))
-    stored = {(number, ListEntry(*rest)) for number, *rest in connection.execute(found)}
-    return stored & {*hits}
+    statement = _entries_in_place(lists.c.id).where(of_lists)
+    statement = statement.where(entry.text.in_({hit_entry.text for _, hit_entry in hits}))
+    rows = connection.execute(statement)
+    return {(number, ListEntry(*values)) for number, *values in rows} & {*hits}
 
 
-def _entries_in_place(*more: sa.ColumnElement[Any]) -> sa.Select[Any]:
+def _entries_in_place(*more_columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
     entry = list_entries.c
     columns = entry.text, entry.note, entry.valid_from_s, entry.valid_until_s, entry.edits
     is_in_place = sa.and_(entry.list_id == lists.c.id, entry.edition == lists.c.edition)
-    return sa.select(*more, *columns).join_from(lists, list_entries, is_in_place)
+    return sa.select(*more_columns, *columns).join_from(lists, list_entries, is_in_place)

@@ -28,12 +28,12 @@ class ImportPreview:
 
     @property
     def wrong(self) -> list[FileRow]:
-        """Rows that nothing is imported with."""
+        """Rows that prevent the import."""
         return [row for row in self.rows if row.entry is None]
 
     @property
     def doubtful(self) -> list[FileRow]:
-        """Rows that are imported only when somebody says so."""
+        """Rows that are imported only if doubtful texts are accepted."""
         return [row for row in self.rows if row.entry and row.problem]
 
 

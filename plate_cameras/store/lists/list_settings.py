@@ -52,6 +52,6 @@ def check_number(connection: sa.Connection, name: str) -> None:
     Raises:
         ParameterError: There are too many.
     """
-    known = connection.execute(sa.select(lists.c.name)).scalars().all()
-    if name not in known and len(known) >= MAX_LISTS:
+    names = connection.execute(sa.select(lists.c.name)).scalars().all()
+    if name not in names and len(names) >= MAX_LISTS:
         raise ParameterError(f"lists: wanted at most {MAX_LISTS}, got one more")

@@ -51,13 +51,13 @@ def check_entries(
     Raises:
         ParameterError: A field is out of range, or a text is doubtful and not accepted.
     """
-    checked = {}
+    by_text = {}
     for entry in entries:
-        plain = check_entry(entry)
-        if not accepts_doubtful and (problem := explain_doubt(plain.text, entry.text)):
+        plain_entry = check_entry(entry)
+        if not accepts_doubtful and (problem := explain_doubt(plain_entry.text, entry.text)):
             raise ParameterError(f"{problem}; {ACCEPT}")
-        checked[plain.text] = plain
-    return checked
+        by_text[plain_entry.text] = plain_entry
+    return by_text
 
 
 def _check_time(name: str, time_s: float | None) -> None:
@@ -65,15 +65,15 @@ def _check_time(name: str, time_s: float | None) -> None:
     try:
         to_rfc3339(time_s or 0.0)
     except (ValueError, OverflowError) as error:
-        wanted = "a time of the years 1 to 9999 in UTC"
-        raise ParameterError(f"{name}: wanted {wanted}, got {time_s}") from error
+        limits = "a time of the years 1 to 9999 in UTC"
+        raise ParameterError(f"{name}: wanted {limits}, got {time_s}") from error
 
 
 def to_row(entry: ListEntry, form: CsvForm = PLAIN) -> tuple[str | int, ...]:
     """Return an entry as a row of a CSV file."""
     times = (entry.valid_from_s, entry.valid_until_s)
-    shown = ("" if time is None else to_rfc3339(time) for time in times)
-    return (entry.text, form.to_cell(entry.note), *shown, entry.edits)
+    time_texts = ("" if time is None else to_rfc3339(time) for time in times)
+    return (entry.text, form.to_cell(entry.note), *time_texts, entry.edits)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def read_page(connection: sa.Connection, list_id: int, query: EntryQuery) -> Ent
     statement = current_entries(list_id).where(list_entries.c.text > query.cursor)
     if not query.part:  # else both databases would have to know capitals of all alphabets
         statement = statement.limit(query.limit + 1)
-    found = filter(query.finds, read_entries(connection, statement))
-    entries = tuple(islice(found, query.limit + 1))
-    shown = entries[: query.limit]
-    return EntryPage(shown, shown[-1].text if len(entries) > query.limit else "")
+    matches = filter(query.finds, read_entries(connection, statement))
+    page = tuple(islice(matches, query.limit))
+    has_more = next(matches, None) is not None
+    return EntryPage(page, page[-1].text if has_more else "")

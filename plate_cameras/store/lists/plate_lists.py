@@ -10,12 +10,7 @@ import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
-from plate_cameras.store.errors import (
-    ChangedMeanwhile,
-    NameTaken,
-    StoreError,
-    UnknownName,
-)
+from plate_cameras.store.errors import ChangedMeanwhile, NameTaken, StoreError, UnknownName
 from plate_cameras.store.finding.pass_query import MAX_PAGE, Requester
 from plate_cameras.store.finding.search import find_list
 from plate_cameras.store.finding.text_patterns import clean_text
@@ -83,15 +78,15 @@ class PlateLists:
         """
         with self._database.writing() as connection:
             edition = lock_current(connection, find_to_change(connection, name, requester))
-            chosen = lists.c.id == edition.list_id
-            emptied = sa.update(lists).where(chosen).values(last_edition=lists.c.last_edition + 1)
-            connection.execute(emptied)
+            is_list = lists.c.id == edition.list_id
+            update = sa.update(lists).where(is_list)
+            connection.execute(update.values(last_edition=lists.c.last_edition + 1))
             values = {"edition": lists.c.last_edition, "entries": 0, "revision": new_revision()}
-            connection.execute(sa.update(lists).where(chosen).values(values))
+            connection.execute(update.values(values))
             self._record(connection, requester, "delete list", {"list_name": name})
         list_editions.clear(self._database, edition.list_id)
         with self._database.writing() as connection:
-            connection.execute(sa.delete(lists).where(chosen))
+            connection.execute(sa.delete(lists).where(is_list))
 
     def describe(self, scope: Scope) -> list[PlateList]:
         columns = (lists.c.name, lists.c.note, lists.c.retention_days, lists.c.entries)
@@ -120,16 +115,16 @@ class PlateLists:
                 check_number(connection, name)
                 self._add(connection, row, scope_of(requester))
             else:
-                changed = sa.update(lists).where(lists.c.id == number)
-                connection.execute(changed.values(note=note, retention_days=retention_days))
+                update = sa.update(lists).where(lists.c.id == number)
+                connection.execute(update.values(note=note, retention_days=retention_days))
             self._record(connection, requester, "save list", {"list_name": name})
 
     def _add(self, connection: sa.Connection, row: Mapping[str, Any], scope: Scope) -> None:
         """Add a list that the scope does not have yet."""
-        added = insert(connection, lists).values({**row, "groups": [*scope.groups]})
-        added = added.on_conflict_do_nothing(index_elements=[lists.c.name])
+        statement = insert(connection, lists).values({**row, "groups": [*scope.groups]})
+        statement = statement.on_conflict_do_nothing(index_elements=[lists.c.name])
         is_foreign = row["name"] in scope.foreign_lists
-        if is_foreign or connection.execute(added.returning(lists.c.id)).first() is None:
+        if is_foreign or connection.execute(statement.returning(lists.c.id)).first() is None:
             raise NameTaken(f"name: wanted one that is free, got {row['name']!r}")
 
     def names(self) -> list[str]:
@@ -177,27 +172,27 @@ class PlateLists:
         Raises:
             ParameterError: An entry's text is doubtful, or a field does not fit.
         """
-        checked = check_entries(entries, accepts_doubtful=accepts_doubtful)
-        if len(checked) > BATCH:
-            raise ParameterError(f"entries: wanted at most {BATCH} at once, got {len(checked)}")
+        by_text = check_entries(entries, accepts_doubtful=accepts_doubtful)
+        if len(by_text) > BATCH:
+            raise ParameterError(f"entries: wanted at most {BATCH} at once, got {len(by_text)}")
         with self._database.writing() as connection:
-            self._put(connection, find_to_change(connection, name, requester), checked)
-            for text in checked:
+            self._put(connection, find_to_change(connection, name, requester), by_text)
+            for text in by_text:
                 query = {"list_name": name, "text": text}
                 self._record(connection, requester, "put entry", query)
-        return [*checked.values()]
+        return [*by_text.values()]
 
     def remove(self, name: str, text: str, requester: Requester | None = None) -> bool:
         """Remove an entry. Return whether there was one. Hits of stored passes stay."""
-        cleaned = clean_text(text)
+        plain_text = clean_text(text)
         with self._database.writing() as connection:
             edition = lock_current(connection, find_to_change(connection, name, requester))
-            entry = sa.and_(entries_of(edition), list_entries.c.text == cleaned)
-            removed = connection.execute(sa.delete(list_entries).where(entry)).rowcount
-            count_again(connection, edition.list_id, -removed)
-            query = {"list_name": name, "text": cleaned}
-            self._record(connection, requester, "remove entry", query, removed)
-        return removed > 0
+            is_entry = sa.and_(entries_of(edition), list_entries.c.text == plain_text)
+            count = connection.execute(sa.delete(list_entries).where(is_entry)).rowcount
+            count_again(connection, edition.list_id, -count)
+            query = {"list_name": name, "text": plain_text}
+            self._record(connection, requester, "remove entry", query, count)
+        return count > 0
 
     def import_csv(
         self,
@@ -276,8 +271,8 @@ class PlateLists:
     ) -> None:
         """Write some entries into the edition that is in place."""
         edition = lock_current(connection, number)
-        known = sa.and_(entries_of(edition), list_entries.c.text.in_([*entries]))
-        count = connection.scalar(sa.select(sa.func.count()).where(known)) or 0
+        is_known = sa.and_(entries_of(edition), list_entries.c.text.in_([*entries]))
+        count = connection.scalar(sa.select(sa.func.count()).where(is_known)) or 0
         count_again(connection, edition.list_id, len(entries) - count)
         write_entries(connection, edition, [*entries.values()])
 
@@ -289,6 +284,6 @@ class PlateLists:
         query: Mapping[str, str],
         count: int = 1,
     ) -> None:
-        """Record a change in the audit, if it is known who made it."""
+        """Record a change by a requester in the audit."""
         if requester is not None:
             audit.record(connection, requester, kind, query, count=count, now_s=self._clock())

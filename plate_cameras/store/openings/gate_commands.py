@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 
 import sqlalchemy as sa
 
+from plate_cameras.clocks import steady_s
 from plate_cameras.store.errors import ChangedMeanwhile, UnknownName
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.openings.gate_openings import (
@@ -43,21 +44,16 @@ class GateCommands:
 
     Args:
         clock: Returns the Unix time.
-        kept: Returns the time of the store's clock, by which ages count.
+        store_clock: Returns the time of the store's clock, by which ages count.
     """
 
     def __init__(
-        self, database: Database, clock: Callable[[], float], kept: Callable[[], float]
+        self, database: Database, clock: Callable[[], float], store_clock: Callable[[], float]
     ) -> None:
-        self._database, self._clock, self._kept = database, clock, kept
+        self._database, self._clock, self._store_clock = database, clock, store_clock
 
     def send(
-        self,
-        gate: str,
-        cameras: Collection[str],
-        pass_id: str,
-        requester: Requester,
-        id_: str = "",
+        self, gate: str, cameras: Collection[str], pass_id: str, requester: Requester, id_: str = ""
     ) -> GateOpening:
         """Put a command, and record it in the audit.
 
@@ -73,7 +69,7 @@ class GateCommands:
             UnknownName: None of the cameras has such a pass.
             ChangedMeanwhile: Another command for this gate waits, or has this id.
         """
-        kept_s = self._kept()
+        kept_s = self._store_clock()
         with self._database.writing() as connection:
             lock(connection, ADVISORY_LOCK)
             camera, text = _find_vehicle(connection, cameras, pass_id)
@@ -81,8 +77,8 @@ class GateCommands:
             command = replace(command, person=requester.who, remark=requester.why)
             if id_:
                 command = replace(command, id=id_)
-                if sent := _find_sent(connection, command):
-                    return sent
+                if sent_command := _find_sent(connection, command):
+                    return sent_command
             _check_alone(connection, gate, kept_s - MAX_AGE_S)
             query = {"gate": gate} | ({"id": pass_id} if pass_id else {})
             now_s = command.requested_s
@@ -105,11 +101,13 @@ class GateCommands:
             ids = connection.execute(page).scalars().all()
         if not ids:
             return []
-        is_old = columns.kept_s < self._kept() - MAX_AGE_S
-        some = sa.update(gate_openings).where(columns.id.in_(ids), columns.outcome == REQUESTED)
+        update = sa.update(gate_openings).where(columns.id.in_(ids), columns.outcome == REQUESTED)
+        now_s, asked_s = self._store_clock(), steady_s()
         with self._database.writing() as connection:
-            connection.execute(some.where(is_old).values(outcome=FAILED, reason=late))
-            rows = connection.execute(some.values(outcome=BEGUN).returning(*COLUMNS)).mappings()
+            now_s += steady_s() - asked_s  # SQLite's lock may have come seconds later
+            is_old = columns.kept_s < now_s - MAX_AGE_S
+            connection.execute(update.where(is_old).values(outcome=FAILED, reason=late))
+            rows = connection.execute(update.values(outcome=BEGUN).returning(*COLUMNS)).mappings()
             return [GateOpening(**row) for row in rows]
 
     def find(self, id_: str, scope: Scope, nobody: str) -> GateOpening:
@@ -130,7 +128,7 @@ class GateCommands:
         if row is None or not scope.sees(row["camera"]):
             raise UnknownName(f"there is no opening {id_!r}")
         command = GateOpening(**{name: row[name] for name in row if name != "kept_s"})
-        if command.outcome == REQUESTED and row["kept_s"] < self._kept() - TAKEN_WITHIN_S:
+        if command.outcome == REQUESTED and row["kept_s"] < self._store_clock() - TAKEN_WITHIN_S:
             return replace(command, outcome=FAILED, reason=nobody)
         return command
 
@@ -145,10 +143,10 @@ def _find_sent(connection: sa.Connection, command: GateOpening) -> GateOpening |
     row = connection.execute(statement).mappings().first()
     if row is None:
         return None
-    sent = GateOpening(**row)
-    if any(getattr(sent, name) != getattr(command, name) for name in SAME_OF_A_COMMAND):
+    sent_command = GateOpening(**row)
+    if any(getattr(sent_command, name) != getattr(command, name) for name in SAME_OF_A_COMMAND):
         raise ChangedMeanwhile(f"gate {command.gate}: another command has the id {command.id}")
-    return sent
+    return sent_command
 
 
 def _check_alone(connection: sa.Connection, gate: str, from_s: float) -> None:

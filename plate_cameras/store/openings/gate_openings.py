@@ -1,11 +1,11 @@
-"""Records of gates: their deeds, and the vehicles."""
+"""Records of gates: openings, failures and refusals, with the vehicles."""
 
 from __future__ import annotations
 
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import sqlalchemy as sa
 
@@ -81,7 +81,8 @@ class OpeningPage:
 
 SETTLED = ("outcome", "reason", "requested_s", "delay_s")
 """Columns of a command that its outcome changes."""
-COLUMNS = [gate_openings.c[one.name] for one in fields(GateOpening)]
+NAMES = tuple(GateOpening.__dataclass_fields__)
+COLUMNS = [gate_openings.c[name] for name in NAMES]
 
 
 def write_openings(
@@ -112,7 +113,8 @@ def read_page(
     if not 1 <= limit <= MAX_PAGE:
         raise ParameterError(f"limit: wanted 1 to {MAX_PAGE}, got {limit}")
     place = gate_openings.c.requested_s, gate_openings.c.number
-    statement = sa.select(*COLUMNS, gate_openings.c.number).order_by(*(one.desc() for one in place))
+    statement = sa.select(*COLUMNS, gate_openings.c.number)
+    statement = statement.order_by(*(column.desc() for column in place))
     if (after := parse_cursor(cursor)) is not None:
         statement = statement.where(sa.tuple_(*place) < sa.tuple_(*after))
     if scope.cameras is not None:
@@ -125,7 +127,7 @@ def read_page(
     rows = connection.execute(statement.limit(limit + 1)).mappings().all()
     last = rows[limit - 1] if len(rows) > limit else None
     cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""
-    return OpeningPage(tuple(_shown(rows[:limit], scope)), cursor)
+    return OpeningPage(tuple(_hide_foreign_lists(rows[:limit], scope)), cursor)
 
 
 def read_recent(
@@ -145,7 +147,7 @@ def read_recent(
     )
     rows = connection.execute(statement.order_by(column)).mappings().all()
     ages_s = [max(0.0, now_s - row["since_s"]) for row in rows]
-    return [*zip(_of_rows(rows), ages_s, strict=True)]
+    return [*zip(_to_openings(rows), ages_s, strict=True)]
 
 
 def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tuple[GateOpening, ...]:
@@ -158,8 +160,8 @@ def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tupl
     )
     if scope.cameras is not None:
         statement = statement.where(gate_openings.c.camera.in_(scope.cameras))
-    shown = _shown(connection.execute(statement).mappings(), scope)
-    return tuple(replace(opening, person="") for opening in shown)
+    openings = _hide_foreign_lists(connection.execute(statement).mappings(), scope)
+    return tuple(replace(opening, person="") for opening in openings)
 
 
 def delete_openings_of(connection: sa.Connection, text: str) -> int:
@@ -192,13 +194,12 @@ def _concerns(text: str, scope: Scope) -> sa.ColumnElement[bool]:
     return sa.or_(gate_openings.c.text == text, has_entry)
 
 
-def _shown(rows: Iterable[sa.RowMapping], scope: Scope) -> Iterator[GateOpening]:
+def _hide_foreign_lists(rows: Iterable[sa.RowMapping], scope: Scope) -> Iterator[GateOpening]:
     """Return openings, without lists that the scope does not use."""
-    for row in _of_rows(rows):
-        yield row if scope.uses(row.list) else replace(row, list="", entry_text="")
+    for opening in _to_openings(rows):
+        yield opening if scope.uses(opening.list) else replace(opening, list="", entry_text="")
 
 
-def _of_rows(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:
-    names = [one.name for one in fields(GateOpening)]
+def _to_openings(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:
     for row in rows:
-        yield GateOpening(**{name: row[name] for name in names})
+        yield GateOpening(**{name: row[name] for name in NAMES})

@@ -41,7 +41,7 @@ class OpeningLog:
 
     Args:
         folder: Folder of the file in which openings wait for the database.
-        kept: The store's clock; None if retention is to give times by it.
+        store_clock: The store's clock; None if retention is to give times by it.
         root: Folder below which all watchers have such files; None for `folder`.
     """
 
@@ -49,13 +49,13 @@ class OpeningLog:
         self,
         database: Database,
         folder: Path,
-        kept: Callable[[], float] | None = None,
+        store_clock: Callable[[], float] | None = None,
         root: Path | None = None,
     ) -> None:
-        self._database, self._kept = database, kept
+        self._database, self._store_clock = database, store_clock
         self._root = root or folder
         self._file = folder / FILE
-        self._rejected = folder / REJECTED
+        self._rejected_file = folder / REJECTED
 
     def write(self, openings: Sequence[GateOpening]) -> None:
         """Keep openings, those of the file first.
@@ -71,12 +71,7 @@ class OpeningLog:
             self._append(openings)
 
     def page(
-        self,
-        scope: Scope,
-        limit: int = LIMIT,
-        cursor: str = "",
-        *,
-        pass_id: str | None = None,
+        self, scope: Scope, limit: int = LIMIT, cursor: str = "", *, pass_id: str | None = None
     ) -> OpeningPage:
         """Return a page of what gates did, the newest first.
 
@@ -99,9 +94,9 @@ class OpeningLog:
         """
         with suppress(StoreError):  # those that wait in the file count as well
             self.replay()
-        now_s = self._kept() if self._kept else unix_s()
+        now_s = self._store_clock() if self._store_clock else unix_s()
         with self._database.reading() as connection:
-            return read_recent(connection, now_s, within_s, is_kept=self._kept is not None)
+            return read_recent(connection, now_s, within_s, is_kept=self._store_clock is not None)
 
     def replay(self) -> int:
         """Write the file's openings to the database. Return their number.
@@ -111,15 +106,15 @@ class OpeningLog:
         """
         if not self._file.exists():
             return 0
-        with _opened(self._file) as file:
+        with _open_alone(self._file) as file:
             lines = file.read().splitlines(keepends=True)
-        openings, rejected = _parse(lines)
-        rejected += self._insert_all(openings)  # nobody waits for the file meanwhile
-        if rejected:
-            self._put_aside(rejected)
-        done = {*lines}
-        _keep_lines(self._file, lambda line: line not in done)
-        return len(lines) - len(rejected)
+        openings, rejected_lines = _parse(lines)
+        rejected_lines += self._insert_all(openings)  # nobody waits for the file meanwhile
+        if rejected_lines:
+            self._put_aside(rejected_lines)
+        handled_lines = {*lines}
+        _keep_lines(self._file, lambda line: line not in handled_lines)
+        return len(lines) - len(rejected_lines)
 
     def erase(self, text: str) -> int:
         """Delete what waits about a plate, on its owner's request. Return the number of lines.
@@ -164,17 +159,17 @@ class OpeningLog:
             return
         kept_s = None
         with suppress(StoreError):  # retention gives them a time
-            kept_s = self._kept() if self._kept else None
+            kept_s = self._store_clock() if self._store_clock else None
         with self._database.writing() as connection:
             write_openings(connection, erasures.admit_openings(connection, openings), kept_s)
 
     def _put_aside(self, lines: Sequence[bytes]) -> None:
-        LOG.error("%d openings of gates are put aside in %s", len(lines), self._rejected)
-        with _opened(self._rejected) as file:
+        LOG.error("%d openings of gates are put aside in %s", len(lines), self._rejected_file)
+        with _open_alone(self._rejected_file) as file:
             file.write(b"".join(lines))
 
     def _append(self, openings: Sequence[GateOpening]) -> None:
-        with _opened(self._file) as file:
+        with _open_alone(self._file) as file:
             size = file.seek(0, os.SEEK_END)
             is_torn = size and os.pread(file.fileno(), 1, size - 1) != LINE_END
             file.write(b"".join([LINE_END if is_torn else b"", *map(to_line, openings)]))
@@ -182,13 +177,13 @@ class OpeningLog:
 
 def _parse(lines: Sequence[bytes]) -> tuple[list[GateOpening], list[bytes]]:
     """Return the openings of lines, and the lines that have none."""
-    openings, rejected = [], []
+    openings, rejected_lines = [], []
     for line in lines:
         try:
             openings.append(parse_line(line))
         except RejectedValue:
-            rejected.append(line)
-    return openings, rejected
+            rejected_lines.append(line)
+    return openings, rejected_lines
 
 
 def _keep_lines(path: Path, is_kept: Callable[[bytes], bool]) -> int:
@@ -198,14 +193,14 @@ def _keep_lines(path: Path, is_kept: Callable[[bytes], bool]) -> int:
     """
     if not path.exists():
         return 0
-    with _opened(path) as file:
+    with _open_alone(path) as file:
         lines = file.read().splitlines(keepends=True)
-        kept = [line for line in lines if is_kept(line)]
-        if not kept:
+        kept_lines = [line for line in lines if is_kept(line)]
+        if not kept_lines:
             file.truncate(0)
-        elif len(kept) < len(lines):
-            write_atomically(path, b"".join(kept))
-    return len(lines) - len(kept)
+        elif len(kept_lines) < len(lines):
+            write_atomically(path, b"".join(kept_lines))
+    return len(lines) - len(kept_lines)
 
 
 def _concerns(line: bytes, text: str) -> bool:
@@ -216,10 +211,10 @@ def _concerns(line: bytes, text: str) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _open_alone(path: Path) -> Iterator[BinaryIO]:
     """Open a file for one process at a time; others wait. All lines are on the disk after it."""
     try:
-        with _locked(path) as file:
+        with _lock(path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -228,7 +223,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[BinaryIO]:
+def _lock(path: Path) -> Iterator[BinaryIO]:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "rb+") as file:

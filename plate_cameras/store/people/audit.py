@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.tables.database import is_postgresql
 from plate_cameras.store.tables.schema import searches
 
 AUTOMATIC = "automatic"
@@ -18,9 +19,9 @@ AUTOMATIC = "automatic"
 PLACES = ("cursor", "limit")
 """Parts of a query that only say which page of the answer it is."""
 SAME_SEARCH_S = 600.0
-"""Seconds after which the same search is another look."""
+"""Seconds after which the next page of a search counts as another search."""
 REPEATED_S = 12 * 3600.0
-"""Seconds for which what a page repeats by itself is one look, that of the person before it."""
+"""Seconds for which automatic repetitions of a search belong to the person's search."""
 MAX_COMPARED = 20
 """Most entries that a search is compared with."""
 
@@ -44,16 +45,18 @@ def record(
     """
     row: dict[str, Any] = {"who": requester.who, "why": requester.why, "kind": kind}
     row["groups"] = [*requester.scope.groups]
-    shown = {name: value for name, value in query.items() if name not in PLACES}
+    shown_query = {name: value for name, value in query.items() if name not in PLACES}
     if requester.is_automatic:
-        shown[AUTOMATIC] = True
+        shown_query[AUTOMATIC] = True
     if requester.is_automatic or "cursor" in query:
-        latest = _find_latest(connection, row, shown, now_s)
+        latest = _find_latest(connection, row, shown_query, now_s)
         if latest is not None:
             if not requester.is_automatic:
                 _add(connection, latest, count)
             return latest
-    insert = sa.insert(searches).values({**row, "time_s": now_s, "query": shown, "count": count})
+    insert = sa.insert(searches).values(
+        {**row, "time_s": now_s, "query": shown_query, "count": count}
+    )
     number = connection.execute(insert.returning(searches.c.number)).scalar_one()
     return int(number)
 
@@ -63,21 +66,21 @@ def _find_latest(
 ) -> int | None:
     """Return the number of the last entry of a requester, if it is of the same search."""
     columns = searches.c
-    mine = sa.and_(*(columns[name] == row[name] for name in ("who", "why", "kind")))
+    is_own = sa.and_(*(columns[name] == row[name] for name in ("who", "why", "kind")))
     since_s = now_s - (REPEATED_S if AUTOMATIC in query else SAME_SEARCH_S)
-    recent = sa.and_(mine, columns.time_s >= since_s)
-    statement = sa.select(columns.number, columns.query, columns.groups).where(recent)
-    for number, known, groups in connection.execute(
+    is_recent = sa.and_(is_own, columns.time_s >= since_s)
+    statement = sa.select(columns.number, columns.query, columns.groups).where(is_recent)
+    for number, entry_query, groups in connection.execute(
         statement.order_by(columns.number.desc()).limit(MAX_COMPARED)
     ):
-        if _is_same(known, json.loads(json.dumps(query))) and groups == row["groups"]:
+        if _is_same(entry_query, json.loads(json.dumps(query))) and groups == row["groups"]:
             return int(number)
     return None
 
 
-def _is_same(known: Mapping[str, Any], query: Mapping[str, Any]) -> bool:
-    """Tell whether a query is that of an entry. What a page repeats, a person has begun."""
-    return query in (known, {**known, AUTOMATIC: True})
+def _is_same(entry_query: Mapping[str, Any], query: Mapping[str, Any]) -> bool:
+    """Tell whether a query is that of an entry. An automatic one may repeat a person's."""
+    return query in (entry_query, {**entry_query, AUTOMATIC: True})
 
 
 def _add(connection: sa.Connection, number: int, count: int) -> None:
@@ -100,7 +103,7 @@ class RecordedSearch:
 
 @dataclass(frozen=True)
 class AuditQuery:
-    """The wanted entries.
+    """A search for entries of the audit.
 
     Attributes:
         from_s: Unix time of the first entry.
@@ -116,10 +119,10 @@ class AuditQuery:
 
 
 def read(connection: sa.Connection, query: AuditQuery, scope: Scope) -> list[RecordedSearch]:
-    """Return entries, the newest first: of those who had groups of the scope, and no others."""
+    """Return entries, the newest first, of callers all of whose groups are in the scope."""
     columns = searches.c
-    read = [columns[field.name] for field in fields(RecordedSearch)]
-    statement = sa.select(*read).order_by(columns.number.desc()).limit(query.limit)
+    entry_columns = [columns[field.name] for field in fields(RecordedSearch)]
+    statement = sa.select(*entry_columns).order_by(columns.number.desc()).limit(query.limit)
     if query.from_s is not None:
         statement = statement.where(columns.time_s >= query.from_s)
     if query.until_s is not None:
@@ -137,7 +140,7 @@ def _is_within(connection: sa.Connection, groups: Sequence[str]) -> sa.ColumnEle
     Entries of callers who may see all cameras have no groups, and neither have old entries.
     """
     each = sa.func.json_each(searches.c.groups).table_valued("value")
-    if connection.dialect.name == "postgresql":
+    if is_postgresql(connection):
         each = sa.func.json_array_elements_text(searches.c.groups).table_valued("value")
     other = sa.exists().select_from(each).where(each.c.value.not_in(groups))
     return sa.and_(sa.func.json_array_length(searches.c.groups) > 0, sa.not_(other))

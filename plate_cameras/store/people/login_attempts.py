@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -67,7 +67,7 @@ class LoginAttempts:
         if wait_s := self._wait_s(limits, now_s):  # costs no write
             return wait_s
         with self._database.writing() as connection:
-            for limit in sorted(limits, key=lambda one: one.digest):  # always locked in one order
+            for limit in _sort(limits):
                 used_until_s = _count(connection, limit, now_s) - limit.interval_s
                 wait_s = max(wait_s, limit.wait_s(used_until_s, now_s))
             if wait_s:
@@ -78,46 +78,51 @@ class LoginAttempts:
 
     def give_back(self, limits: Sequence[AttemptLimit]) -> None:
         """Count an attempt no more, because it succeeded."""
-        used = login_attempts.c.used_until_s
+        used_until_s = login_attempts.c.used_until_s
         with self._database.writing() as connection:
-            for limit in sorted(limits, key=lambda one: one.digest):
+            for limit in _sort(limits):
                 update = sa.update(login_attempts).where(login_attempts.c.subject == limit.digest)
-                connection.execute(update.values(used_until_s=used - limit.interval_s))
+                connection.execute(update.values(used_until_s=used_until_s - limit.interval_s))
 
     def _wait_s(self, limits: Sequence[AttemptLimit], now_s: float) -> float:
         digests = [limit.digest for limit in limits]
         statement = sa.select(login_attempts).where(login_attempts.c.subject.in_(digests))
         with self._database.reading() as connection:
-            used = {row.subject: row.used_until_s for row in connection.execute(statement)}
-        late = [limit for limit in limits if used.get(limit.digest, now_s) > limit.longest_s(now_s)]
+            used_until_s = {row.subject: row.used_until_s for row in connection.execute(statement)}
+        times_s = {limit: used_until_s.get(limit.digest, now_s) for limit in limits}
+        late = [limit for limit in limits if times_s[limit] > limit.longest_s(now_s)]
         if late:
             self._shorten(late, now_s)
-            used |= {one.digest: one.longest_s(now_s) for one in late}
-        return max(limit.wait_s(used.get(limit.digest, now_s), now_s) for limit in limits)
+            times_s |= {limit: limit.longest_s(now_s) for limit in late}
+        return max(limit.wait_s(time_s, now_s) for limit, time_s in times_s.items())
 
     def _shorten(self, limits: Sequence[AttemptLimit], now_s: float) -> None:
         """Let attempts count no longer than from now on: the clock is late, or was set."""
         with self._database.writing() as connection:
-            for limit in sorted(limits, key=lambda one: one.digest):
+            for limit in _sort(limits):
                 update = sa.update(login_attempts).where(login_attempts.c.subject == limit.digest)
                 connection.execute(update.values(used_until_s=limit.longest_s(now_s)))
 
 
+def _sort(limits: Iterable[AttemptLimit]) -> list[AttemptLimit]:
+    """Return limits in the order in which all transactions lock their rows."""
+    return sorted(limits, key=lambda limit: limit.digest)
+
+
 def _count(connection: sa.Connection, limit: AttemptLimit, now_s: float) -> float:
     """Count one attempt of a subject, and return the time until which its attempts are used."""
-    used = login_attempts.c.used_until_s
+    used_until_s = login_attempts.c.used_until_s
     row = {"subject": limit.digest, "used_until_s": now_s + limit.interval_s}
-    begun = sa.case((used > now_s, used), else_=now_s)
-    counted = insert(connection, login_attempts).values(row)
-    counted = counted.on_conflict_do_update(
-        index_elements=[login_attempts.c.subject],
-        set_={"used_until_s": begun + limit.interval_s},
+    from_s = sa.case((used_until_s > now_s, used_until_s), else_=now_s)
+    statement = insert(connection, login_attempts).values(row)
+    statement = statement.on_conflict_do_update(
+        index_elements=[login_attempts.c.subject], set_={"used_until_s": from_s + limit.interval_s}
     )
-    return float(connection.execute(counted.returning(used)).scalar_one())
+    return float(connection.execute(statement.returning(used_until_s)).scalar_one())
 
 
 def _delete_unused(connection: sa.Connection, now_s: float) -> None:
     """Delete subjects whose attempts are all allowed again; those in use elsewhere stay."""
-    unused = sa.select(login_attempts.c.subject).where(login_attempts.c.used_until_s <= now_s)
-    unused = unused.limit(MAX_DELETED).with_for_update(skip_locked=True)
-    connection.execute(sa.delete(login_attempts).where(login_attempts.c.subject.in_(unused)))
+    subjects = sa.select(login_attempts.c.subject).where(login_attempts.c.used_until_s <= now_s)
+    subjects = subjects.limit(MAX_DELETED).with_for_update(skip_locked=True)
+    connection.execute(sa.delete(login_attempts).where(login_attempts.c.subject.in_(subjects)))

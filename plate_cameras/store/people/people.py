@@ -48,17 +48,17 @@ class Person:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name) or self.name in RESERVED:
-            wanted = "1 to 64 small Latin letters, digits, dots, hyphens, underscores and @"
-            raise ParameterError(f"name: wanted {wanted}, not {RESERVED}, got {self.name[:100]!r}")
+            limits = "1 to 64 small Latin letters, digits, dots, hyphens, underscores and @"
+            raise ParameterError(f"name: wanted {limits}, not {RESERVED}, got {self.name[:100]!r}")
         if self.role not in ROLES:
             raise ParameterError(f"role: wanted one of {', '.join(ROLES)}, got {self.role!r}")
         if len(self.groups) > MAX_GROUPS or not all(map(_is_group, self.groups)):
-            wanted = f"at most {MAX_GROUPS} names of groups"
-            raise ParameterError(f"groups: wanted {wanted}, got {[*self.groups]}"[:300])
+            limits = f"at most {MAX_GROUPS} names of groups"
+            raise ParameterError(f"groups: wanted {limits}, got {[*self.groups]}"[:300])
 
     @property
     def administers_all(self) -> bool:
-        """The person may log in and administer the cameras of all groups."""
+        """True if the person may log in and administer the cameras of all groups."""
         return self.role == ADMINISTRATOR and not self.groups and not self.is_disabled
 
 
@@ -84,8 +84,8 @@ class People:
     def all(self, scope: Scope) -> list[Person]:
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(people).order_by(people.c.name))
-            found = map(to_person, rows.mappings())
-            return [one for one in found if scope.includes(one.groups)]
+            everybody = map(to_person, rows.mappings())
+            return [person for person in everybody if scope.includes(person.groups)]
 
     def find(self, name: str) -> StoredPerson | None:
         """Return a person for a login; None if there is none of this name."""
@@ -103,12 +103,12 @@ class People:
         """
         row = _to_row(person) | {"password_hash": password_hash, "created_s": self._clock()}
         with self._database.writing() as connection:
-            known = connection.scalar(sa.select(sa.func.count()).select_from(people)) or 0
-            if known >= MAX_PEOPLE:
+            count = connection.scalar(sa.select(sa.func.count()).select_from(people)) or 0
+            if count >= MAX_PEOPLE:
                 raise ParameterError(f"people: wanted at most {MAX_PEOPLE}, got one more")
-            added = insert(connection, people).values(row)
-            added = added.on_conflict_do_nothing(index_elements=[people.c.name])
-            if connection.execute(added.returning(people.c.name)).first() is None:
+            statement = insert(connection, people).values(row)
+            statement = statement.on_conflict_do_nothing(index_elements=[people.c.name])
+            if connection.execute(statement.returning(people.c.name)).first() is None:
                 raise NameTaken(f"there is a person {person.name!r} already")
             self._record(connection, requester, "add person", _to_row(person))
 
@@ -137,10 +137,10 @@ class People:
         row = _to_row(person)
         row |= {} if password_hash is None else {"password_hash": password_hash}
         with self._database.writing() as connection:
-            keeps = keeps_administrator and not person.administers_all
-            _check_change(connection, person.name, requester.scope, keeps_administrator=keeps)
-            changed = sa.update(people).where(people.c.name == person.name).values(row)
-            connection.execute(changed)
+            must_keep = keeps_administrator and not person.administers_all
+            _check_change(connection, person.name, requester.scope, keeps_administrator=must_keep)
+            update = sa.update(people).where(people.c.name == person.name).values(row)
+            connection.execute(update)
             if person.is_disabled or password_hash is not None:
                 connection.execute(sa.delete(sessions).where(sessions.c.person == person.name))
             query = _to_row(person) | {"password": password_hash is not None}
@@ -157,11 +157,11 @@ class People:
         Returns:
             True if it was changed: somebody else may have changed the person during the check.
         """
-        same = sa.and_(people.c.name == name, people.c.password_hash == checked_hash)
-        same = sa.and_(same, people.c.is_disabled.is_(False))
+        is_same = sa.and_(people.c.name == name, people.c.password_hash == checked_hash)
+        is_same = sa.and_(is_same, people.c.is_disabled.is_(False))
         with self._database.writing() as connection:
-            changed = sa.update(people).where(same).values(password_hash=password_hash)
-            groups = connection.scalar(changed.returning(people.c.groups))
+            update = sa.update(people).where(is_same).values(password_hash=password_hash)
+            groups = connection.scalar(update.returning(people.c.groups))
             if groups is None:
                 return False
             connection.execute(sa.delete(sessions).where(sessions.c.person == name))
@@ -205,12 +205,13 @@ def _check_change(
 
     The rows stay locked, so that two administrators cannot remove each other at the same time.
     """
-    concerned = sa.or_(people.c.name == name, people.c.role == ADMINISTRATOR)
-    statement = sa.select(people).where(concerned).order_by(people.c.name).with_for_update()
-    rows = {one.name: one for one in map(to_person, connection.execute(statement).mappings())}
-    if name not in rows or not scope.includes(rows[name].groups):
+    is_concerned = sa.or_(people.c.name == name, people.c.role == ADMINISTRATOR)
+    statement = sa.select(people).where(is_concerned).order_by(people.c.name).with_for_update()
+    rows = connection.execute(statement).mappings()
+    by_name = {row["name"]: to_person(row) for row in rows}
+    if name not in by_name or not scope.includes(by_name[name].groups):
         raise UnknownName(f"there is no person {name[:100]!r}")
-    administrators = [row.name for row in rows.values() if row.administers_all]
+    administrators = [person.name for person in by_name.values() if person.administers_all]
     if keeps_administrator and administrators == [name]:
         raise LastAdministrator(
             f"{name} is the last administrator of all cameras; make somebody else one first, or "

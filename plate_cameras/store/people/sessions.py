@@ -26,18 +26,18 @@ class Sessions:
 
     Args:
         clock: Returns the Unix time.
-        kept: The store's clock. A session ends when it is over by either clock; None for `clock`.
+        store_clock: The store's clock; None for `clock`. A session ends when it is over by either.
     """
 
     def __init__(
         self,
         database: Database,
         clock: Callable[[], float],
-        kept: Callable[[], float] | None = None,
+        store_clock: Callable[[], float] | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._kept = kept or clock
+        self._store_clock = store_clock or clock
 
     def begin(self, name: str, checked_hash: str, token: str, lifetime_s: float) -> bool:
         """Begin a session, if the person and the password are still those that were checked.
@@ -51,9 +51,9 @@ class Sessions:
         Returns:
             True if it began: the person may have been changed during the check.
         """
-        now_s, kept_s = self._clock(), self._kept()
-        same = people.c.password_hash == checked_hash
-        same = sa.and_(people.c.name == name, same, people.c.is_disabled.is_(False))
+        now_s, kept_s = self._clock(), self._store_clock()
+        is_same = people.c.password_hash == checked_hash
+        is_same = sa.and_(people.c.name == name, is_same, people.c.is_disabled.is_(False))
         row = {
             "token_digest": digest_of(token),
             "person": name,
@@ -62,7 +62,7 @@ class Sessions:
             "kept_until_s": kept_s + lifetime_s,
         }
         with self._database.writing() as connection:
-            statement = sa.select(people.c.groups).where(same).with_for_update()
+            statement = sa.select(people.c.groups).where(is_same).with_for_update()
             groups = connection.scalar(statement)
             if groups is None:
                 return False
@@ -74,29 +74,29 @@ class Sessions:
 
     def find(self, token: str) -> Person | None:
         """Return the person of a session, as the person is now; None if it has ended."""
-        joined = sa.select(people).join(sessions, sessions.c.person == people.c.name)
-        found = joined.where(
+        statement = sa.select(people).join(sessions, sessions.c.person == people.c.name)
+        statement = statement.where(
             sessions.c.token_digest == digest_of(token),
             sessions.c.expires_s > self._clock(),
-            self._kept() < KEPT_UNTIL,
+            self._store_clock() < KEPT_UNTIL,
             people.c.is_disabled.is_(False),
         )
         with self._database.reading() as connection:
-            row = connection.execute(found).mappings().first()
+            row = connection.execute(statement).mappings().first()
         return to_person(row) if row else None
 
     def digests(self) -> frozenset[bytes]:
         """Return the digests of the tokens of all sessions that have not ended."""
         statement = sa.select(sessions.c.token_digest).where(
-            sessions.c.expires_s > self._clock(), self._kept() < KEPT_UNTIL
+            sessions.c.expires_s > self._clock(), self._store_clock() < KEPT_UNTIL
         )
         with self._database.reading() as connection:
             return frozenset(connection.execute(statement).scalars())
 
     def end(self, token: str) -> None:
         with self._database.writing() as connection:
-            ended = sessions.c.token_digest == digest_of(token)
-            connection.execute(sa.delete(sessions).where(ended))
+            is_session = sessions.c.token_digest == digest_of(token)
+            connection.execute(sa.delete(sessions).where(is_session))
 
 
 def _delete_old(connection: sa.Connection, name: str, now_s: float, kept_s: float) -> None:
@@ -105,9 +105,9 @@ def _delete_old(connection: sa.Connection, name: str, now_s: float, kept_s: floa
     connection.execute(sa.delete(sessions).where(has_expired))
     of_person = sa.select(sessions.c.token_digest).where(sessions.c.person == name)
     newest = of_person.order_by(KEPT_UNTIL.desc()).limit(MAX_PER_PERSON - 1)
-    kept = list(connection.execute(newest).scalars())
-    old = sa.and_(sessions.c.person == name, sessions.c.token_digest.not_in(kept))
-    connection.execute(sa.delete(sessions).where(old))
+    kept_digests = list(connection.execute(newest).scalars())
+    is_surplus = sa.and_(sessions.c.person == name, sessions.c.token_digest.not_in(kept_digests))
+    connection.execute(sa.delete(sessions).where(is_surplus))
 
 
 def digest_of(token: str) -> bytes:

@@ -25,7 +25,7 @@ class BoundedCalls:
     further calls fail at the limit, too.
 
     Args:
-        what: The thing that is called, for messages.
+        what: The thing that is called, for error messages.
         most: Most calls at once.
         limit_s: Longest wait for a call, and for its turn.
     """
@@ -61,8 +61,8 @@ class BoundedCalls:
             StoreUnavailable: They took too long, or no thread can be started.
         """
         ends_s = steady_s() + self.limit_s
-        running = [self._start(call, lambda _: None, ends_s) for call in calls]
-        return [self._wait(one, ends_s) for one in running]
+        running_calls = [self._start(call, lambda _: None, ends_s) for call in calls]
+        return [self._wait(running_call, ends_s) for running_call in running_calls]
 
     def _start(
         self, call: Callable[[], ResultT], drop: Callable[[ResultT], object], ends_s: float

@@ -19,7 +19,7 @@ def table(name: str, *parts: Any, **options: Any) -> sa.Table:
     return sa.Table(name, METADATA, *parts, **options)
 
 
-def numbered(name: str, *parts: Any) -> sa.Table:
+def numbered_table(name: str, *parts: Any) -> sa.Table:
     return table(name, key("number", NUMBER), *parts, sqlite_autoincrement=True)
 
 
@@ -40,7 +40,7 @@ def key(name: str, kind: Any) -> sa.Column[Any]:
     return sa.Column(name, kind, primary_key=True)
 
 
-def kept() -> sa.Column[float]:
+def kept_s() -> sa.Column[float]:
     """Return the column of the time from which a row's age counts by the store's clock.
 
     Retention gives it to rows that have none. So nothing is older by it than it is.
@@ -48,14 +48,14 @@ def kept() -> sa.Column[float]:
     return sa.Column("kept_s", TIME)
 
 
-def partial(name: str, condition: str, *columns: str) -> sa.Index:
+def partial_index(name: str, condition: str, *columns: str) -> sa.Index:
     """Return an index of the rows for which a condition holds."""
     where = sa.text(condition)
     return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where)
 
 
-def not_kept(table: str, condition: str = "kept_s IS NULL") -> sa.Index:
-    return partial(f"ix_{table}_not_kept", condition, "number")
+def not_kept_index(table: str, condition: str = "kept_s IS NULL") -> sa.Index:
+    return partial_index(f"ix_{table}_not_kept", condition, "number")
 
 
 def pass_number(**options: Any) -> sa.Column[int]:

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.errors import SettingsError
-from plate_cameras.store.tables.database_errors import mapped_errors, reject_value
+from plate_cameras.store.tables.database_errors import map_errors, reject_value
 from plate_cameras.store.tables.postgresql_connections import (
     CONNECT_S,
     POOL_S,
@@ -86,10 +86,10 @@ class Database:
         return None if self.is_postgresql else self.engine.url.database
 
     def check(self) -> None:
-        """Ask the database for a sign: the pool tests each connection that it gives out.
+        """Check that the database answers: the pool tests each connection that it gives out.
 
         Raises:
-            StoreUnavailable: There is none.
+            StoreUnavailable: It does not.
         """
         with self._step(), self.engine.connect():
             pass
@@ -154,10 +154,10 @@ class Database:
     @contextmanager
     def _step(self, limit_s: float | None = None) -> Iterator[None]:
         if not self.is_postgresql:
-            with mapped_errors():
+            with map_errors():
                 yield
             return
-        with self._limits.limit(limit_s or self._step_s), mapped_errors():
+        with self._limits.limit(limit_s or self._step_s), map_errors():
             yield
 
 
@@ -178,19 +178,23 @@ def set_limits(
     connection.exec_driver_sql(f"SELECT {settings}")
 
 
+def is_postgresql(connection: sa.Connection) -> bool:
+    return connection.dialect.name == POSTGRESQL
+
+
 def lock(connection: sa.Connection, number: int, *, is_shared: bool = False) -> None:
     """Take a lock of PostgreSQL until the end of this transaction.
 
     In SQLite, a transaction that writes keeps all others from it anyway.
     """
-    if connection.dialect.name == POSTGRESQL:
+    if is_postgresql(connection):
         name = "pg_advisory_xact_lock_shared" if is_shared else "pg_advisory_xact_lock"
         connection.execute(sa.select(getattr(sa.func, name)(number)))
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT that can be told what to do on a conflict."""
-    if connection.dialect.name == POSTGRESQL:
+    """Return an INSERT that may have a clause for conflicts."""
+    if is_postgresql(connection):
         return postgresql.insert(table)
     return sqlite.insert(table)
 
@@ -211,13 +215,13 @@ def among(dialect: str, column: sa.Column[Any], name: str) -> sa.ColumnElement[b
     """
     if dialect != POSTGRESQL:
         return column.in_(sa.bindparam(name, expanding=True))
-    one = sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.String()
-    return column == sa.any_(sa.bindparam(name, type_=postgresql.ARRAY(one)))
+    element_type = sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.String()
+    return column == sa.any_(sa.bindparam(name, type_=postgresql.ARRAY(element_type)))
 
 
-def within_edits(text: str, wanted: str, edits: int) -> bool:
+def within_edits(text: str, other: str, edits: int) -> bool:
     """Tell whether a text is at most so many edits away from another one."""
-    return Levenshtein.distance(text, wanted, score_cutoff=edits) <= edits
+    return Levenshtein.distance(text, other, score_cutoff=edits) <= edits
 
 
 def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
@@ -235,8 +239,9 @@ def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
         address = address.set(drivername="postgresql+psycopg")
         return _create(address, options, pool_timeout=POOL_S)
     if address.get_backend_name() != SQLITE or not address.database:
-        shown = address.render_as_string(hide_password=True)
-        raise SettingsError(f"store.url: wanted postgresql+psycopg: or sqlite:///file, got {shown}")
+        safe_url = address.render_as_string(hide_password=True)
+        forms = "postgresql+psycopg: or sqlite:///file"
+        raise SettingsError(f"store.url: wanted {forms}, got {safe_url}")
     options = {"timeout": busy_timeout_s, "check_same_thread": False}
     engine = _create(address, options, pool_pre_ping=True)
     event.listen(engine, "connect", _prepare_sqlite)
@@ -251,7 +256,7 @@ def _create(address: sa.URL, options: dict[str, Any], **pool: Any) -> sa.Engine:
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says so
+    connection.isolation_level = None  # `_begin_sqlite` begins the transactions
     connection.create_function("within_edits", 3, within_edits, deterministic=True)
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()

@@ -1,8 +1,8 @@
 """Maps the errors of SQLAlchemy and of the drivers below it to those of the store.
 
-A value that the database can never take is told from a database that cannot take any now: the first
-is put aside, the second is waited for. PostgreSQL says which by the class of its SQLSTATE, the
-drivers by the class of their exception (PEP 249).
+An event with a value that the database can never take is put aside. When the database cannot take
+any value now, events wait. The class of PostgreSQL's SQLSTATE, or the class of the driver's
+exception (PEP 249), tells the two cases apart.
 
 Source: PostgreSQL's documentation, appendix A, "Error Codes".
 """
@@ -38,7 +38,7 @@ BAD_PARAMETERS = "binding parameter", "adapt type", "not supported", "too large"
 
 
 @contextmanager
-def mapped_errors() -> Iterator[None]:
+def map_errors() -> Iterator[None]:
     """Raise the errors of a step of the database as those of the store.
 
     Raises:
@@ -88,7 +88,7 @@ def _kind_of(error: BaseException) -> type[StoreError]:
         return StoreUnavailable
     if state := getattr(error, "sqlstate", None):
         return _kind_of_state(state)
-    names = {one.__name__ for one in type(error).__mro__}
+    names = {kind.__name__ for kind in type(error).__mro__}
     if names & REJECTED:
         return RejectedValue
     if names & {*UNCLEAR, "InterfaceError"} and any(

@@ -32,7 +32,7 @@ class Step:
     """A step with a limit.
 
     Attributes:
-        ends_s: Moment at which its connections are closed.
+        ends_s: Steady time at which its connections are shut down.
         is_over: True if they were.
     """
 
@@ -54,7 +54,7 @@ class StepLimits:
 
     def left_s(self, limit_s: float) -> float:
         """Return a limit, or what is left of the limits of this thread's steps if that is less."""
-        return min([limit_s, *(max(0.0, one.ends_s - self._clock()) for one in self._of_thread)])
+        return min([limit_s, *(max(0.0, step.ends_s - self._clock()) for step in self._of_thread)])
 
     @contextmanager
     def limit(self, limit_s: float) -> Iterator[Step]:
@@ -69,8 +69,8 @@ class StepLimits:
             yield step
         except Exception as error:
             if step.is_over:
-                waited = f"the database does not answer: it was given up after {limit_s:g} s"
-                raise StoreUnavailable(waited) from error
+                message = f"the database does not answer: it was given up after {limit_s:g} s"
+                raise StoreUnavailable(message) from error
             raise
         finally:
             self._end(step)
@@ -91,7 +91,7 @@ class StepLimits:
         """Leave a connection alone that is closed: another one may get its descriptor."""
         with self._changed:
             for step in self._steps:
-                step.connections = [one for one in step.connections if one is not connection]
+                step.connections = [other for other in step.connections if other is not connection]
 
     @property
     def _of_thread(self) -> list[Step]:
@@ -139,11 +139,11 @@ class StepLimits:
 def shut_down(connection: Any) -> None:
     """Shut down the socket of a connection, so that a wait for it ends in its own thread."""
     with suppress(Exception):  # it is closed already
-        borrowed = socket.socket(fileno=connection.fileno())
+        borrowed_socket = socket.socket(fileno=connection.fileno())
         try:
-            borrowed.shutdown(socket.SHUT_RDWR)
+            borrowed_socket.shutdown(socket.SHUT_RDWR)
         finally:
-            borrowed.detach()
+            borrowed_socket.detach()
 
 
 CONNECT_S = 3

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from plate_cameras.store.tables.database import POSTGRESQL, to_json
+from plate_cameras.store.tables.database import is_postgresql, to_json
 
 Row = dict[str, Any]
 
@@ -28,7 +28,7 @@ TO_RECORDS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default
 def write_rows(
     connection: sa.Connection, table: sa.Table, rows: Sequence[Row], on_conflict: str = ""
 ) -> None:
-    """Insert rows, which all have the same columns.
+    """Insert rows that all have the same columns.
 
     Args:
         connection: The transaction.
@@ -39,7 +39,7 @@ def write_rows(
     if not rows:
         return
     names = tuple(rows[0])
-    if connection.dialect.name == POSTGRESQL:
+    if is_postgresql(connection):
         records = TO_RECORDS(rows)
         connection.exec_driver_sql(_from_records(table, names, on_conflict), (records,))
     else:
@@ -52,24 +52,25 @@ def keep_first(*key: str) -> str:
     return f" ON CONFLICT ({', '.join(key)}) DO NOTHING"
 
 
-def replace_by(key: str, table: sa.Table, *kept: str) -> str:
+def replace_by(key: str, table: sa.Table, *kept_columns: str) -> str:
     """Return the clause that replaces a row when another one has its key.
 
     Args:
         key: The column of the key, or several with commas between them.
         table: The table.
-        kept: Columns whose values stay.
+        kept_columns: Columns whose values stay.
     """
-    changed = [one.name for one in table.c if one.name not in (*key.split(", "), *kept)]
-    values = ", ".join(f"{name} = excluded.{name}" for name in changed)
+    fixed_names = (*key.split(", "), *kept_columns)
+    names = [column.name for column in table.c if column.name not in fixed_names]
+    values = ", ".join(f"{name} = excluded.{name}" for name in names)
     return f" ON CONFLICT ({key}) DO UPDATE SET {values}"
 
 
 @cache
 def _from_records(table: sa.Table, names: tuple[str, ...], on_conflict: str) -> str:
-    listed = ", ".join(names)
+    columns = ", ".join(names)
     source = f"json_populate_recordset(NULL::{table.name}, %s)"
-    return f"INSERT INTO {table.name} ({listed}) SELECT {listed} FROM {source}{on_conflict}"
+    return f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM {source}{on_conflict}"
 
 
 @cache
@@ -81,11 +82,11 @@ def _from_values(table: sa.Table, names: tuple[str, ...], on_conflict: str) -> s
 def _to_values(
     table: sa.Table, names: tuple[str, ...], rows: Sequence[Row]
 ) -> list[tuple[Any, ...]]:
-    documents = [at for at, name in enumerate(names) if isinstance(table.c[name].type, sa.JSON)]
-    values = []
-    for row in rows:
-        one = [row[name] for name in names]
-        for at in documents:
-            one[at] = to_json(one[at])
-        values.append(tuple(one))
-    return values
+    are_json = [isinstance(table.c[name].type, sa.JSON) for name in names]
+    return [
+        tuple(
+            to_json(row[name]) if is_json else row[name]
+            for name, is_json in zip(names, are_json, strict=True)
+        )
+        for row in rows
+    ]

@@ -13,13 +13,13 @@ from plate_cameras.store.tables.columns import (
     TEXT,
     TIME,
     counters,
-    kept,
+    kept_s,
     key,
     list_id,
-    not_kept,
-    numbered,
+    not_kept_index,
+    numbered_table,
     optional,
-    partial,
+    partial_index,
     pass_number,
     required,
     table,
@@ -30,7 +30,7 @@ cameras = table(
     "cameras", key("name", TEXT), *required(sa.JSON, "lists"), *optional(TIME, "retention_days")
 )
 
-passes = numbered(
+passes = numbered_table(
     "passes",
     *required(TEXT, "id"),
     sa.Column("camera", TEXT, sa.ForeignKey("cameras.name"), nullable=False),
@@ -40,7 +40,7 @@ passes = numbered(
     *required(sa.JSON, "candidates", "zones", "crossings", "best"),
     *optional(TIME, "speed_kmh", "speed_error_kmh"),
     *optional(DIGEST, "crop", "frame"),
-    kept(),
+    kept_s(),
     *optional(sa.BigInteger, "epoch"),
     *optional(TEXT, "run"),
     sa.Index("ix_passes_id", "id", unique=True),
@@ -50,7 +50,7 @@ passes = numbered(
     sa.Index("ix_passes_region", "region_code", "first_seen_s", "number"),
     sa.Index("ix_passes_text", "text", "first_seen_s", "number"),
     *(sa.Index(f"ix_passes_{name}", name) for name in ("crop", "frame")),
-    partial("ix_passes_agreed", "progress = 'agreed'", "camera"),
+    partial_index("ix_passes_agreed", "progress = 'agreed'", "camera"),
 )
 """Passes. `run` names the process that told of a pass first, `epoch` is its lease if it had one."""
 
@@ -123,7 +123,7 @@ list_hits = table(
 )
 
 _WAITING = "state = 'waiting'"
-deliveries = numbered(
+deliveries = numbered_table(
     "deliveries",
     *required(TEXT, "id", "sink"),
     pass_number(nullable=False),
@@ -133,49 +133,49 @@ deliveries = numbered(
     *required(sa.Integer, "attempts"),
     *required(TEXT, "reason"),
     *required(sa.JSON, "document"),
-    kept(),
-    not_kept("deliveries", "kept_s IS NULL AND finished_s IS NOT NULL"),
+    kept_s(),
+    not_kept_index("deliveries", "kept_s IS NULL AND finished_s IS NOT NULL"),
     sa.Index("ix_deliveries_id", "id", "sink", unique=True),
     sa.Index("ix_deliveries_pass", "pass_number"),
     sa.Index("ix_deliveries_created", "sink", "created_s"),
     sa.Index("ix_deliveries_finished", "finished_s"),
-    partial("ix_deliveries_due", _WAITING, "sink", "due_s", "number"),
-    partial("ix_deliveries_order", _WAITING, "sink", "pass_number", "number"),
+    partial_index("ix_deliveries_due", _WAITING, "sink", "due_s", "number"),
+    partial_index("ix_deliveries_order", _WAITING, "sink", "pass_number", "number"),
 )
 
-searches = numbered(
+searches = numbered_table(
     "searches",
     *required(TIME, "time_s"),
     *required(TEXT, "who", "why", "kind"),
     *required(sa.JSON, "query"),
     *required(sa.Integer, "count"),
-    kept(),
+    kept_s(),
     *optional(sa.JSON, "groups"),
-    not_kept("searches"),
+    not_kept_index("searches"),
     sa.Index("ix_searches_time", "time_s"),
 )
 
-pushed_pictures = numbered(
+pushed_pictures = numbered_table(
     "pushed_pictures",
     *required(TEXT, "camera", "text", "clock"),
     *required(DIGEST, "digest"),
     *required(TIME, "time_s", "received_s", "score"),
     *optional(sa.LargeBinary, "jpeg"),
-    kept(),
-    not_kept("pushed_pictures"),
+    kept_s(),
+    not_kept_index("pushed_pictures"),
     sa.Index("ix_pushed_pictures_digest", "camera", "digest", unique=True),
-    partial("ix_pushed_pictures_waiting", "jpeg IS NOT NULL", "camera", "number"),
+    partial_index("ix_pushed_pictures_waiting", "jpeg IS NOT NULL", "camera", "number"),
 )
 """Pictures that cameras have sent. Of those that were read, the digest stays for a day."""
 
 picture_removals = table("picture_removals", key("digest", DIGEST))
 
-pass_changes = numbered(
+pass_changes = numbered_table(
     "pass_changes",
     pass_number(nullable=False),
     *required(TEXT, "kind"),
     *required(TIME, "time_s"),
-    kept(),
+    kept_s(),
     sa.Index("ix_pass_changes_pass", "pass_number"),
     sa.Index("ix_pass_changes_time", "time_s"),
 )
@@ -186,7 +186,7 @@ camera_states = table(
     *required(TEXT, "watcher"),
     *required(TIME, "updated_s"),
     *required(sa.JSON, "document"),
-    kept(),
+    kept_s(),
 )
 
 camera_stills = table(
@@ -194,7 +194,7 @@ camera_stills = table(
     key("camera", TEXT),
     *required(TIME, "time_s"),
     *required(sa.LargeBinary, "jpeg"),
-    kept(),
+    kept_s(),
 )
 
 camera_areas = table(
@@ -207,7 +207,7 @@ camera_areas = table(
 )
 """Zones, lines and masks that were drawn in the control room; they replace those of the file."""
 
-gate_openings = numbered(
+gate_openings = numbered_table(
     "gate_openings",
     *required(
         TEXT, "id", "gate", "camera", "pass_id", "text", "list", "entry_text", "outcome", "reason"
@@ -215,9 +215,9 @@ gate_openings = numbered(
     *required(TIME, "requested_s"),
     *optional(TIME, "delay_s"),
     *(sa.Column(name, TEXT, nullable=False, server_default="") for name in ("person", "remark")),
-    kept(),
-    not_kept("gate_openings"),
-    partial("ix_gate_openings_requested", "outcome = 'requested'", "gate"),
+    kept_s(),
+    not_kept_index("gate_openings"),
+    partial_index("ix_gate_openings_requested", "outcome = 'requested'", "gate"),
     sa.Index("ix_gate_openings_id", "id", unique=True),
     sa.Index("ix_gate_openings_time", "requested_s", "number"),
     sa.Index("ix_gate_openings_pass", "pass_id"),
@@ -279,7 +279,7 @@ store_clock = table(
 )
 """One mark of the store's clock for each boot of each machine."""
 
-erasures = numbered(
+erasures = numbered_table(
     "erasures",
     *required(sa.LargeBinary, "salt", "digest"),
     *required(TIME, "erased_s", "kept_s"),

@@ -39,11 +39,11 @@ MIN_OFF_S = 300.0
 """Shorter times off are not added: the clocks of two machines may differ by as much."""
 TOLD_S = 60.0
 """Smallest reported difference between the wall clock and the store's clock."""
-BOOTS_KEPT_S = 90 * 86400.0
+KEEP_BOOTS_S = 90 * 86400.0
 BOOT_ID, TIME_NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/time")
 
 
-class KeptClock(Protocol):
+class AgeClock(Protocol):
     """A clock from which ages in the store count."""
 
     def now_s(self) -> float: ...
@@ -82,8 +82,8 @@ class Mark:
             steady_s: Time of the steady clock.
             other_s: The newest store's time of other boots.
         """
-        passed_s = max(0.0, steady_s - self.steady_s)
-        value_s = max(self.value_s + passed_s, other_s or 0.0)
+        elapsed_s = max(0.0, steady_s - self.steady_s)
+        value_s = max(self.value_s + elapsed_s, other_s or 0.0)
         is_set = abs((wall_s - self.wall_s) - (steady_s - self.steady_s)) >= STEP_S
         later = replace(
             self,
@@ -128,7 +128,7 @@ class StoreClock:
         self._boot = boot or read_boot()
         self._lock = Lock()
         self._mark: Mark | None = None
-        self._asked_s = float("-inf")
+        self._renewed_s = float("-inf")
         self._told_s = 0.0
 
     @property
@@ -146,11 +146,13 @@ class StoreClock:
         mark = self._mark
         if mark is None:
             with self._lock:
-                mark = self._mark or self._ask()
-        elif self._steady() - self._asked_s >= MARK_EVERY_S and self._lock.acquire(blocking=False):
+                mark = self._mark or self._renew_mark()
+        elif self._steady() - self._renewed_s >= MARK_EVERY_S and self._lock.acquire(
+            blocking=False
+        ):
             try:
                 with suppress(StoreError):  # it runs on by the steady clock
-                    mark = self._ask()
+                    mark = self._renew_mark()
             finally:
                 self._lock.release()
         return self._at(mark)
@@ -158,43 +160,43 @@ class StoreClock:
     def _at(self, mark: Mark) -> float:
         return mark.value_s + max(0.0, self._steady() - mark.steady_s)
 
-    def _ask(self) -> Mark:
+    def _renew_mark(self) -> Mark:
         """Advance this boot's mark in the database."""
-        self._asked_s = self._steady()
+        self._renewed_s = self._steady()
         with self._database.writing() as connection:
             marks = [Mark(**row) for row in connection.execute(sa.select(store_clock)).mappings()]
-            own = next((mark for mark in marks if mark.boot == self._boot), None)
-            others = [mark for mark in marks if mark.boot != self._boot]
+            own_mark = next((mark for mark in marks if mark.boot == self._boot), None)
+            other_marks = [mark for mark in marks if mark.boot != self._boot]
             wall_s, now_s = self._wall(), self._steady()
-            if own is None:
-                mark = self._begin(connection, others, wall_s, now_s)
+            if own_mark is None:
+                mark = self._begin(connection, other_marks, wall_s, now_s)
             else:
-                newest_s = max((other.value_s for other in others), default=None)
-                mark = _without_off(own, newest_s).advance(wall_s, now_s, newest_s)
+                newest_s = max((mark.value_s for mark in other_marks), default=None)
+                mark = _without_off(own_mark, newest_s).advance(wall_s, now_s, newest_s)
             if self._mark:
                 mark = replace(mark, value_s=max(mark.value_s, self._at(self._mark)))
             _write(connection, mark)
         self._mark = mark
-        self._tell(mark)
+        self._log_difference(mark)
         return mark
 
     def _begin(
-        self, connection: sa.Connection, others: list[Mark], wall_s: float, now_s: float
+        self, connection: sa.Connection, other_marks: list[Mark], wall_s: float, now_s: float
     ) -> Mark:
         """Return the first mark of this boot."""
-        if not others:
+        if not other_marks:
             stored_s = sa.func.coalesce(passes.c.kept_s, passes.c.stored_s)
             newest = sa.select(stored_s).order_by(passes.c.number.desc()).limit(1)
             value_s = float(connection.execute(newest).scalar() or wall_s)
             return Mark(self._boot, value_s, wall_s, now_s, now_s, value_s, value_s)
-        last = max(others, key=lambda one: one.value_s)
+        last = max(other_marks, key=lambda mark: mark.value_s)
         is_pending = last.off_value_s is not None
         off_value_s = last.off_value_s if is_pending else last.value_s
         off_wall_s = last.off_wall_s if is_pending else last.wall_s
         value_s = last.value_s
         return Mark(self._boot, value_s, wall_s, now_s, now_s, off_value_s, off_wall_s, value_s)
 
-    def _tell(self, mark: Mark) -> None:
+    def _log_difference(self, mark: Mark) -> None:
         ahead_s = mark.wall_s - mark.value_s
         if abs(ahead_s - self._told_s) >= TOLD_S:
             self._told_s = ahead_s
@@ -206,8 +208,8 @@ class StoreClock:
 
 
 @dataclass(frozen=True)
-class GivenClock:
-    """A clock for tests and scripts, which give one time for everything."""
+class UnixClock:
+    """A clock that counts all ages by the Unix time, for tests and scripts."""
 
     clock: Callable[[], float]
     ahead_s: float = 0.0
@@ -225,17 +227,17 @@ def read_boot() -> str:
         return str(uuid.uuid4())
 
 
-def _without_off(own: Mark, newest_s: float | None) -> Mark:
+def _without_off(own_mark: Mark, newest_s: float | None) -> Mark:
     """Return a mark without added off time, if another machine has kept the time since."""
-    if own.other_s is None or newest_s is None or newest_s <= own.other_s:
-        return own
-    return replace(own, off_value_s=None, off_wall_s=None)
+    if own_mark.other_s is None or newest_s is None or newest_s <= own_mark.other_s:
+        return own_mark
+    return replace(own_mark, off_value_s=None, off_wall_s=None)
 
 
 def _write(connection: sa.Connection, mark: Mark) -> None:
     upsert(connection, store_clock, [vars(mark)], "boot")
-    forgotten = store_clock.c.value_s < mark.value_s - BOOTS_KEPT_S
-    connection.execute(sa.delete(store_clock).where(forgotten))
+    is_forgotten = store_clock.c.value_s < mark.value_s - KEEP_BOOTS_S
+    connection.execute(sa.delete(store_clock).where(is_forgotten))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from plate_cameras.store.finding.edit_pieces import EditPieces
 from plate_cameras.store.finding.text_patterns import END, GRAM, HIGHEST
 from plate_cameras.store.tables.columns import NUMBER
+from plate_cameras.store.tables.database import is_postgresql
 
-SQLITE = (
+SQLITE_INDEX = (
     "CREATE VIRTUAL TABLE pass_texts USING fts5(text, tokenize = 'trigram case_sensitive 1')",
     """CREATE TRIGGER pass_texts_insert AFTER INSERT ON passes WHEN new.text <> '' BEGIN
          INSERT INTO pass_texts (rowid, text) VALUES (new.number, '^' || new.text || '$');
@@ -28,7 +29,7 @@ SQLITE = (
        END""",
     "CREATE VIRTUAL TABLE pass_texts_grams USING fts5vocab(pass_texts, instance)",
 )
-POSTGRESQL = (
+POSTGRESQL_INDEX = (
     "CREATE EXTENSION IF NOT EXISTS pg_trgm",
     "CREATE EXTENSION IF NOT EXISTS fuzzystrmatch",
     """CREATE TABLE pass_texts (
@@ -60,8 +61,7 @@ POSTGRESQL = (
 
 def create_text_index(connection: sa.Connection) -> None:
     """Make the index beside the tables."""
-    statements = SQLITE if connection.dialect.name == "sqlite" else POSTGRESQL
-    for statement in statements:
+    for statement in POSTGRESQL_INDEX if is_postgresql(connection) else SQLITE_INDEX:
         connection.exec_driver_sql(statement)
 
 
@@ -117,16 +117,16 @@ def match_pieces(pieces: EditPieces) -> sa.ColumnElement[str]:
     """Return the condition of SQLite's FTS5 that a text is perhaps similar."""
     if pieces.frequent is None or not pieces.companions:
         return sa.literal(_any(pieces.pieces))
-    long = [companion for companion in pieces.companions if len(companion) >= GRAM]
-    terms: list[sa.ColumnElement[str]] = [sa.literal(_any(long))] if long else []
+    runs = [companion for companion in pieces.companions if len(companion) >= GRAM]
+    terms: list[sa.ColumnElement[str]] = [sa.literal(_any(runs))] if runs else []
     terms += [
         _any_that_begins(companion) for companion in pieces.companions if len(companion) < GRAM
     ]
     condition = sa.literal(f"{_quote(pieces.pieces[pieces.frequent])} AND (") + terms[0]
     for term in terms[1:]:
         condition = condition + " OR " + term
-    others = [one for at, one in enumerate(pieces.pieces) if at != pieces.frequent]
-    return sa.literal(f"{_any(others)} OR (") + condition + "))"
+    other_pieces = [piece for at, piece in enumerate(pieces.pieces) if at != pieces.frequent]
+    return sa.literal(f"{_any(other_pieces)} OR (") + condition + "))"
 
 
 def _any_that_begins(run: str) -> sa.ColumnElement[str]:
@@ -136,8 +136,8 @@ def _any_that_begins(run: str) -> sa.ColumnElement[str]:
     terms = sa.select(first.scalar_subquery().label("term")).cte(recursive=True)
     following = first.where(term >= terms.c.term + HIGHEST).scalar_subquery()
     terms = terms.union_all(sa.select(following).where(terms.c.term.is_not(None)))
-    quoted = sa.func.group_concat(sa.literal('"') + terms.c.term + '"', " OR ")
-    statement = sa.func.coalesce(quoted, _quote(NOWHERE), type_=sa.String)
+    condition = sa.func.group_concat(sa.literal('"') + terms.c.term + '"', " OR ")
+    statement = sa.func.coalesce(condition, _quote(NOWHERE), type_=sa.String)
     return sa.select(statement).where(terms.c.term.is_not(None)).scalar_subquery()
 
 

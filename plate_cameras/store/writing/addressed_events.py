@@ -14,7 +14,7 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 
 from plate_cameras.configuration import Sink
-from plate_cameras.passes import PassEvent
+from plate_cameras.passes import LeaseClaim, Pass, PassEvent
 from plate_cameras.setting_parts import is_watched
 from plate_cameras.store.errors import RejectedValue
 
@@ -56,21 +56,33 @@ class AddressedEvent:
     conditions: Mapping[str, SinkCondition] = field(default_factory=dict)
 
     @property
+    def vehicle_pass(self) -> Pass:
+        return self.event.vehicle_pass
+
+    @property
+    def kind(self) -> str:
+        return self.event.kind
+
+    @property
+    def claim(self) -> LeaseClaim | None:
+        return self.event.claim
+
+    @property
     def id(self) -> str:
         """Id of its deliveries, the same when the event is written again.
 
         A pass has one event `agreed` and one `closed`. Each `updated` comes from another frame, so
         its time numbers it. The Standard Webhooks specification forbids full stops in ids.
         """
-        passed = self.event.passed
-        sequence = round(passed.last_seen_s * 1000) if self.event.kind == "updated" else 0
-        return f"{passed.id}_{self.event.kind}_{sequence}".replace(".", "-")
+        vehicle_pass = self.vehicle_pass
+        sequence = round(vehicle_pass.last_seen_s * 1000) if self.kind == "updated" else 0
+        return f"{vehicle_pass.id}_{self.kind}_{sequence}".replace(".", "-")
 
     @property
     def time_s(self) -> float:
         """Unix time of the pass. The time in a file counts from its start, so it is of no use."""
-        passed = self.event.passed
-        return self.stored_s if passed.clock == "file" else passed.first_seen_s
+        vehicle_pass = self.vehicle_pass
+        return self.stored_s if vehicle_pass.clock == "file" else vehicle_pass.first_seen_s
 
 
 def address(
@@ -81,8 +93,8 @@ def address(
 
 
 def _address(event: PassEvent, sinks: Sequence[Sink], now_s: float, run: str) -> AddressedEvent:
-    passed = event.passed
-    local = _to_local(now_s if passed.clock == "file" else passed.last_seen_s, now_s)
+    vehicle_pass = event.vehicle_pass
+    local = _to_local(now_s if vehicle_pass.clock == "file" else vehicle_pass.last_seen_s, now_s)
     wanting = [sink for sink in sinks if _wants(sink, event, local)]
     conditions = {
         sink.name: SinkCondition(sink.lists, sink.unknown, sink.hold_off_s)
@@ -101,26 +113,29 @@ def _to_local(seen_s: float, now_s: float) -> datetime:
 
 
 def _wants(sink: Sink, event: PassEvent, local: datetime) -> bool:
-    passed = event.passed
-    score = passed.text_score if passed.text else 0.0
+    vehicle_pass = event.vehicle_pass
+    score = vehicle_pass.text_score if vehicle_pass.text else 0.0
     return (
         event.kind in sink.events
-        and (not sink.cameras or passed.camera in sink.cameras)
-        and (not sink.zones or not {*sink.zones}.isdisjoint(passed.zones))
-        and sink.direction in ("", passed.direction)
+        and (not sink.cameras or vehicle_pass.camera in sink.cameras)
+        and (not sink.zones or not {*sink.zones}.isdisjoint(vehicle_pass.zones))
+        and sink.direction in ("", vehicle_pass.direction)
         and score >= sink.text_threshold
         and is_watched(sink.schedule, local)
     )
 
 
 PICTURES = ("crop_jpeg", "frame_jpeg")
+PASS_KEY = "passed"
+"""The key of the pass in the files, which other versions of the service read and have written."""
 
 
-def encode(addressed: AddressedEvent) -> bytes:
+def encode(event: AddressedEvent) -> bytes:
     """Return an event as the content of a file."""
-    table = asdict(addressed)
-    best = table["event"]["passed"]["best"]
-    pictures = [best.pop(name) for name in PICTURES]
+    table = asdict(event)
+    pass_table = table["event"]
+    pass_table[PASS_KEY] = pass_table.pop("vehicle_pass")
+    pictures = [pass_table[PASS_KEY]["best"].pop(name) for name in PICTURES]
     table["lengths"] = [len(picture) for picture in pictures]
     return b"\n".join((json.dumps(table).encode(), b"".join(pictures)))
 
@@ -137,7 +152,9 @@ def decode(content: bytes) -> AddressedEvent:
         crop, frame = table.pop("lengths")
         if len(pictures) != crop + frame:
             raise ValueError(f"wanted {crop + frame} bytes of pictures, got {len(pictures)}")
-        best = table["event"]["passed"]["best"]
+        event = table["event"]
+        event["vehicle_pass"] = event.pop(PASS_KEY)
+        best = event["vehicle_pass"]["best"]
         best |= {"crop_jpeg": pictures[:crop], "frame_jpeg": pictures[crop:]}
         return _adapter().validate_python(table)
     except ValidationError as error:  # its text holds values, such as plates

@@ -15,10 +15,10 @@ from plate_cameras.configuration import Camera
 from plate_cameras.store.erasing import erasures
 from plate_cameras.store.erasing.picture_removals import lock_pictures, read_round
 from plate_cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
+from plate_cameras.store.tables import schema
 from plate_cameras.store.tables.database import SEARCH_S, Database, upsert
 from plate_cameras.store.tables.migrations import upgrade
-from plate_cameras.store.tables.schema import cameras
-from plate_cameras.store.tables.store_clock import KeptClock
+from plate_cameras.store.tables.store_clock import AgeClock
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import PictureStore, put_all
@@ -37,14 +37,14 @@ class BufferedWriter:
     """Writes events in order. Events of the spool go first.
 
     Attributes:
-        kept: The store's clock, from which the age of passes counts, too.
+        clock: The store's clock, from which the age of passes counts.
     """
 
     database: Database
     pictures: PictureStore
     spool: Spool
-    rows: PassWriter
-    kept: KeptClock
+    pass_writer: PassWriter
+    clock: AgeClock
     monotonic: Callable[[], float] = steady_s
     last_error: str = ""
     _cameras: Sequence[Camera] = ()
@@ -63,7 +63,10 @@ class BufferedWriter:
     def prepare(self) -> None:
         """Make the tables and take over the cameras, if that is not done yet.
 
-        Do nothing: no thread waits for written events. After a failure, others are told at once.
+        For a moment after a failure, further calls fail at once.
+
+        Raises:
+            StoreError: The database cannot be used.
         """
         with self._preparing:
             if self.monotonic() < self._prepare_at:
@@ -75,9 +78,9 @@ class BufferedWriter:
                 self._prepare_error = str(error)
                 raise
 
-    def configure(self, configured: Sequence[Camera]) -> None:
+    def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention, now or when the database is back."""
-        self._cameras = configured
+        self._cameras = cameras
         with self._lock:
             self._try(self.prepare)
 
@@ -99,7 +102,7 @@ class BufferedWriter:
         return not self._failures
 
     def check(self) -> None:
-        """Ask the database for a sign, and prepare it, unless it failed a moment ago."""
+        """Check that the database answers, and prepare it, unless it failed a moment ago."""
         with self._lock:
             self._try(self._check)
 
@@ -116,9 +119,9 @@ class BufferedWriter:
         if not self._is_prepared:
             upgrade(self.database)
             self._is_prepared = True
-        if configured := self._cameras:
-            _keep_cameras(self.database, configured)
-            if self._cameras is configured:
+        if cameras := self._cameras:
+            _write_known_cameras(self.database, cameras)
+            if self._cameras is cameras:
                 self._cameras = ()
 
     def _check(self) -> None:
@@ -162,17 +165,17 @@ class BufferedWriter:
 
     def _write(self, events: Sequence[AddressedEvent]) -> None:
         self.prepare()
-        kept_s = self.kept.now_s()
+        kept_s = self.clock.now_s()
         with self.database.reading(SEARCH_S) as connection:  # without the lock of a writer
-            self.rows.lookup.refresh(connection)
-            before = read_round(connection)  # else pictures without passes would be left
-        shown = self.rows.pictures(events)
-        put_all(self.pictures, shown)
+            self.pass_writer.lookup.refresh(connection)
+            last_round = read_round(connection)  # else pictures without passes would be left
+        pictures = self.pass_writer.pictures(events)
+        put_all(self.pictures, pictures)
         with self.database.writing() as connection:
-            if lock_pictures(connection) != before:  # some may have been removed since
-                put_all(self.pictures, shown)
-            admitted = erasures.admit(connection, events)
-            self.rows.write(connection, admitted, kept_s)
+            if lock_pictures(connection) != last_round:  # some may have been removed since
+                put_all(self.pictures, pictures)
+            admitted_events = erasures.admit(connection, events)
+            self.pass_writer.write(connection, admitted_events, kept_s)
 
     def _replay_batch(self) -> None:
         # After a failure, one event shows whether the database is back.
@@ -192,7 +195,7 @@ class BufferedWriter:
 
         An error that may be due to the database is due to the event if another one is accepted.
         """
-        doubtful: list[tuple[SpooledFile, Exception]] = []
+        doubtful_files: list[tuple[SpooledFile, Exception]] = []
         is_usable = False
         for file in files:
             try:
@@ -201,37 +204,37 @@ class BufferedWriter:
                 self.spool.reject(file.file, error)
             except StoreUnavailable:
                 raise
-            except Exception as doubt:
-                doubtful.append((file, doubt))
+            except Exception as error:
+                doubtful_files.append((file, error))
             else:
                 is_usable = True
                 self._discard([file])
-        if doubtful and not is_usable:
-            raise doubtful[0][1]
-        for one, reason in doubtful:
-            self.spool.reject(one.file, f"{type(reason).__name__}: {reason}")
+        if doubtful_files and not is_usable:
+            raise doubtful_files[0][1]
+        for file, reason in doubtful_files:
+            self.spool.reject(file.file, f"{type(reason).__name__}: {reason}")
 
     def _discard(self, files: Sequence[SpooledFile]) -> None:
         self.spool.discard([file.file for file in files])
         self.spool.counts.replayed += len(files)
 
 
-def _keep_cameras(database: Database, configured: Sequence[Camera]) -> None:
+def _write_known_cameras(database: Database, cameras: Sequence[Camera]) -> None:
     """Write the cameras' lists and retention; a camera that the database rejects is left out."""
     try:
         with database.writing() as connection:
-            _write_cameras(connection, configured)
+            _write_cameras(connection, cameras)
     except RejectedValue as error:
-        if len(configured) == 1:
-            LOG.error("%r: its lists and retention are not used: %s", configured[0].name, error)
+        if len(cameras) == 1:
+            LOG.error("%r: its lists and retention are not used: %s", cameras[0].name, error)
             return
-        for camera in configured:
-            _keep_cameras(database, [camera])
+        for camera in cameras:
+            _write_known_cameras(database, [camera])
 
 
-def _write_cameras(connection: sa.Connection, configured: Sequence[Camera]) -> None:
+def _write_cameras(connection: sa.Connection, cameras: Sequence[Camera]) -> None:
     rows = [
         {"name": camera.name, "lists": [*camera.lists], "retention_days": camera.retention_days}
-        for camera in configured
+        for camera in cameras
     ]
-    upsert(connection, cameras, rows, "name")
+    upsert(connection, schema.cameras, rows, "name")

@@ -23,7 +23,7 @@ def write_atomically(file: Path, content: bytes) -> None:
         OSError: The disk does not take it. Nothing is left then.
     """
     temporary: dict[Path, Path] = {}
-    with _removed_after_errors(temporary):
+    with _remove_after_errors(temporary):
         temporary[file] = _write_new(file, content)
         sync(temporary[file])
         temporary[file].rename(file)
@@ -40,35 +40,35 @@ def write_together(contents: Mapping[Path, bytes], root: Path, threads: Executor
         OSError: The disk does not take all of them. Some may be there then.
     """
     temporary: dict[Path, Path] = {}
-    changed: set[Path] = set()
+    changed_folders: set[Path] = set()
     try:
-        with _removed_after_errors(temporary):
+        with _remove_after_errors(temporary):
             for file, content in contents.items():
-                _make_folder(file.parent, root, changed)
+                _make_folder(file.parent, root, changed_folders)
                 temporary[file] = _write_new(file, content)
             _sync_all(temporary.values(), threads)
-            for file, new in temporary.items():
-                new.rename(file)
-                changed.add(file.parent)
+            for file, new_file in temporary.items():
+                new_file.rename(file)
+                changed_folders.add(file.parent)
     finally:
-        _sync_all(changed, threads)
+        _sync_all(changed_folders, threads)
 
 
-def _make_folder(folder: Path, root: Path, changed: set[Path]) -> None:
+def _make_folder(folder: Path, root: Path, changed_folders: set[Path]) -> None:
     """Make a folder and those above it, and note the folders whose names have changed."""
     if folder.is_dir():
         return
     if folder != root:
-        _make_folder(folder.parent, root, changed)
+        _make_folder(folder.parent, root, changed_folders)
     folder.mkdir(parents=folder == root, exist_ok=True)
-    changed.add(folder.parent)
+    changed_folders.add(folder.parent)
 
 
 def _write_new(file: Path, content: bytes) -> Path:
     """Write a file under another name in the same folder."""
-    opened, name = tempfile.mkstemp(dir=file.parent, prefix=NEW)
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=NEW)
     try:
-        with open(opened, "wb") as stream:  # noqa: PTH123 - a descriptor, no path
+        with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor, no path
             stream.write(content)
     except BaseException:
         with suppress(OSError):
@@ -78,21 +78,21 @@ def _write_new(file: Path, content: bytes) -> Path:
 
 
 @contextmanager
-def _removed_after_errors(temporary: Mapping[Path, Path]) -> Iterator[None]:
+def _remove_after_errors(temporary: Mapping[Path, Path]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for new in temporary.values():
+        for new_file in temporary.values():
             with suppress(OSError):  # a disk that takes nothing may not delete either
-                new.unlink(missing_ok=True)
+                new_file.unlink(missing_ok=True)
         raise
 
 
 def _sync_all(paths: Iterable[Path], threads: Executor) -> None:
-    listed = [*paths]
-    shares = (listed[first::AT_ONCE] for first in range(min(AT_ONCE, len(listed))))
-    for synced in [threads.submit(_sync_each, share) for share in shares]:
-        synced.result()
+    all_paths = [*paths]
+    shares = (all_paths[first::AT_ONCE] for first in range(min(AT_ONCE, len(all_paths))))
+    for future in [threads.submit(_sync_each, share) for share in shares]:
+        future.result()
 
 
 def _sync_each(paths: Iterable[Path]) -> None:

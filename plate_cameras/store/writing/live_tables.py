@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any
 
@@ -22,7 +22,7 @@ from plate_cameras.store.tables.schema import camera_areas, camera_states, camer
 
 @dataclass(frozen=True)
 class CameraState:
-    """The state of a camera as its watcher has told it.
+    """The state of a camera as its watcher has reported it.
 
     Attributes:
         updated_s: Unix time.
@@ -79,8 +79,8 @@ class DrawnAreas:
 
 LAST_TEXT = "last_text"
 """The field of a state's document that has a plate's text."""
-STATE = [camera_states.c[one.name] for one in fields(CameraState)]
-STILL = [camera_stills.c[one.name] for one in fields(Still)]
+STATE = [camera_states.c[name] for name in CameraState.__dataclass_fields__]
+STILL = [camera_stills.c[name] for name in Still.__dataclass_fields__]
 
 
 class LiveTables:
@@ -106,12 +106,12 @@ class LiveTables:
             return []
         with self._database.writing() as connection:
             texts = {str(row["document"].get(LAST_TEXT, "")) for row in rows}
-            erased = erasures.find_erased(connection, texts)
-            stale = [row for row in rows if row["document"].get(LAST_TEXT) in erased]
-            for row in stale:
+            erased_texts = erasures.find_erased(connection, texts)
+            stale_rows = [row for row in rows if row["document"].get(LAST_TEXT) in erased_texts]
+            for row in stale_rows:
                 row["document"][LAST_TEXT] = ""
             _replace(connection, camera_states, rows)
-        return [str(row["camera"]) for row in stale]
+        return [str(row["camera"]) for row in stale_rows]
 
     def write_stills(self, stills: Sequence[Still]) -> None:
         """Replace the stills of cameras, in one transaction."""
@@ -148,7 +148,7 @@ class LiveTables:
         """Return the drawn areas by the names of the cameras."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(camera_areas)).mappings().all()
-        return {row["camera"]: _to_drawn(row) for row in rows}
+        return {row["camera"]: _to_drawn_areas(row) for row in rows}
 
     def area_versions(self) -> dict[str, tuple[int, float]]:
         """Return revision and time of all drawn areas: a small answer that shows changes."""
@@ -181,15 +181,15 @@ class LiveTables:
 
 def _replace(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     # All writers lock the rows in the same order. Retention gives them the store's time again.
-    ordered = sorted(rows, key=lambda row: str(row["camera"]))
-    upsert(connection, table, [{**row, "kept_s": None} for row in ordered], "camera")
+    sorted_rows = sorted(rows, key=lambda row: str(row["camera"]))
+    upsert(connection, table, [{**row, "kept_s": None} for row in sorted_rows], "camera")
 
 
 def _to_json(areas: Sequence[Zone | Line]) -> list[dict[str, Any]]:
     return [asdict(area) for area in areas]
 
 
-def _to_drawn(row: Mapping[Any, Any]) -> DrawnAreas:
+def _to_drawn_areas(row: Mapping[Any, Any]) -> DrawnAreas:
     areas = build(Areas, {name: row[name] for name in ("zones", "lines", "masks")})
     return DrawnAreas(areas, row["revision"], row["changed_s"], row["changed_by"])
 
@@ -199,7 +199,7 @@ TOLD_WITHIN_S = 15.0
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Sight:
     """The first sight of a state by the steady clock, and its largest possible age then."""
 
     updated_s: float
@@ -220,23 +220,23 @@ class StateAges:
         self, clock: Callable[[], float] = steady_s, wall: Callable[[], float] = unix_s
     ) -> None:
         self._clock, self._wall = clock, wall
-        self._seen: dict[str, _Seen] = {}
+        self._sights: dict[str, _Sight] = {}
         self._lock = Lock()
 
     def fresh(self, states: Mapping[str, CameraState]) -> set[str]:
         now_s = self._clock()
         with self._lock:
-            self._seen = {name: self._see(name, one, now_s) for name, one in states.items()}
+            self._sights = {name: self._see(name, state, now_s) for name, state in states.items()}
             return {
                 name
-                for name, seen in self._seen.items()
-                if seen.age_s + now_s - seen.moment_s <= TOLD_WITHIN_S
+                for name, sight in self._sights.items()
+                if sight.age_s + now_s - sight.moment_s <= TOLD_WITHIN_S
             }
 
-    def _see(self, name: str, state: CameraState, now_s: float) -> _Seen:
-        before = self._seen.get(name)
-        if before is None:
+    def _see(self, name: str, state: CameraState, now_s: float) -> _Sight:
+        sight = self._sights.get(name)
+        if sight is None:
             age_s = max(0.0, self._wall() - state.updated_s)
-            return _Seen(state.updated_s, now_s, age_s)
-        is_same = before.updated_s == state.updated_s
-        return before if is_same else _Seen(state.updated_s, now_s, 0.0)
+            return _Sight(state.updated_s, now_s, age_s)
+        is_same = sight.updated_s == state.updated_s
+        return sight if is_same else _Sight(state.updated_s, now_s, 0.0)

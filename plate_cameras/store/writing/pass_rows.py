@@ -11,46 +11,46 @@ from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pictures import digest_of
 
 
-def to_pass_row(addressed: AddressedEvent) -> Row:
-    passed, claim = addressed.event.passed, addressed.event.claim
-    best = passed.best
-    return flatten(passed) | {
-        "stored_s": addressed.stored_s,
+def to_pass_row(event: AddressedEvent) -> Row:
+    vehicle_pass, claim = event.vehicle_pass, event.claim
+    best = vehicle_pass.best
+    return flatten(vehicle_pass) | {
+        "stored_s": event.stored_s,
         "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,
         "frame": digest_of(best.frame_jpeg) if best.frame_jpeg else None,
         "epoch": claim.epoch if claim else None,
-        "run": addressed.run,
+        "run": event.run,
     }
 
 
-def to_reading_rows(passed: Pass, number: int) -> list[Row]:
+def to_reading_rows(vehicle_pass: Pass, number: int) -> list[Row]:
     """Return the rows of a pass's readings, in their order."""
     return [
         {
             "pass_number": number,
             "position": position,
-            "time_s": one.time_s,
-            "text": one.plate.text,
-            "score": one.plate.text_score,
-            "candidates": round_scores(one.plate.candidates),
-            "box": round_box(one.plate),
-            "sharpness": one.sharpness,
-            "weight": one.weight,
-            "source": one.source,
+            "time_s": observation.time_s,
+            "text": observation.plate.text,
+            "score": observation.plate.text_score,
+            "candidates": round_scores(observation.plate.candidates),
+            "box": round_box(observation.plate),
+            "sharpness": observation.sharpness,
+            "weight": observation.weight,
+            "source": observation.source,
         }
-        for position, one in enumerate(passed.observations)
+        for position, observation in enumerate(vehicle_pass.observations)
     ]
 
 
-def to_zone_rows(passed: Pass, number: int) -> list[Row]:
+def to_zone_rows(vehicle_pass: Pass, number: int) -> list[Row]:
     """Return the rows of the zones in which a pass was seen."""
     return [
-        {"pass_number": number, "zone": zone, "first_seen_s": passed.first_seen_s}
-        for zone in dict.fromkeys(passed.zones)
+        {"pass_number": number, "zone": zone, "first_seen_s": vehicle_pass.first_seen_s}
+        for zone in dict.fromkeys(vehicle_pass.zones)
     ]
 
 
-def to_hit_rows(passed: Pass, number: int, hits: Mapping[int, ListHit]) -> list[Row]:
+def to_hit_rows(vehicle_pass: Pass, number: int, hits: Mapping[int, ListHit]) -> list[Row]:
     """Return the rows of a pass's hits in lists."""
     return [
         {
@@ -59,7 +59,7 @@ def to_hit_rows(passed: Pass, number: int, hits: Mapping[int, ListHit]) -> list[
             "entry_text": hit.entry.text,
             "note": hit.entry.note,
             "edits": hit.edits,
-            "first_seen_s": passed.first_seen_s,
+            "first_seen_s": vehicle_pass.first_seen_s,
         }
         for list_id, hit in hits.items()
     ]
@@ -74,12 +74,12 @@ def describe_hits(hits: Mapping[int, ListHit]) -> list[Row]:
 
 
 def to_delivery_rows(
-    addressed: AddressedEvent, number: int, kept_s: float | None, hits: Mapping[int, ListHit]
+    event: AddressedEvent, number: int, kept_s: float | None, hits: Mapping[int, ListHit]
 ) -> list[Row]:
     """Return a row for each sink that gets the event."""
-    document = to_document(addressed.event)
+    document = to_document(event.event)
     document["data"]["lists"] = describe_hits(hits)
-    common = {"id": addressed.id, "pass_number": number, "state": "waiting", "attempts": 0}
-    due_s = addressed.stored_s if kept_s is None else kept_s
-    times = {"created_s": addressed.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
-    return [{**common, **times, "sink": sink, "document": document} for sink in addressed.sinks]
+    common = {"id": event.id, "pass_number": number, "state": "waiting", "attempts": 0}
+    due_s = event.stored_s if kept_s is None else kept_s
+    times = {"created_s": event.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
+    return [{**common, **times, "sink": sink, "document": document} for sink in event.sinks]

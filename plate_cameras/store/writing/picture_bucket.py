@@ -59,15 +59,15 @@ class PictureBucket:
         fs: Any = import_module("pyarrow.fs")
         for first in range(256):
             folder = f"{self._path}/{first:02x}"
-            chosen = fs.FileSelector(folder, allow_not_found=True, recursive=True)
+            selector = fs.FileSelector(folder, allow_not_found=True, recursive=True)
             try:
-                listed = partial(self._filesystem.get_file_info, chosen)
-                found = self._calls.run(listed, S3_LIST_S)
+                list_folder = partial(self._filesystem.get_file_info, selector)
+                files = self._calls.run(list_folder, S3_LIST_S)
             except OSError as error:
                 raise StoreUnavailable(f"pictures in S3 cannot be listed: {error}") from error
-            for info in found:
-                digest = digest_of_path(info.base_name)
-                if digest and info.mtime_ns and info.mtime_ns < before_s * 1e9:
+            for file in files:
+                digest = digest_of_path(file.base_name)
+                if digest and file.mtime_ns and file.mtime_ns < before_s * 1e9:
                     yield digest
 
     def _share(self, digests: Sequence[bytes], call: Callable[[bytes], None]) -> None:

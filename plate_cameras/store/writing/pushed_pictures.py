@@ -20,7 +20,7 @@ from plate_cameras.store.tables.schema import pushed_pictures
 MAX_WAITING = 200
 """Pictures of one camera that wait to be read. Then the camera is told to send again later."""
 MAX_WAITING_BYTES = 256 * 1024 * 1024
-"""Largest size of all of them."""
+"""Largest size of the waiting pictures of one camera."""
 MAX_ALL_BYTES = 2 * 1024**3
 """Largest size of the pictures of all cameras. One camera may have as many bytes as are left for
 the others, so that none takes all.
@@ -91,9 +91,9 @@ class PushedPictures:
                 f"wanted {MIN_FREE_BYTES} bytes free on the disk of the database, got {free_bytes}"
             )
         columns = pushed_pictures.c
-        own = columns.camera == picture.camera
+        is_own = columns.camera == picture.camera
         sizes = sa.func.sum(sa.func.length(columns.jpeg))
-        counts = sa.func.count().filter(own), sizes.filter(own), sizes
+        counts = sa.func.count().filter(is_own), sizes.filter(is_own), sizes
         row = connection.execute(sa.select(*counts).where(WAITS)).one()
         count, own_bytes, all_bytes = (value or 0 for value in row)
         most_bytes = min(MAX_WAITING_BYTES, MAX_ALL_BYTES - all_bytes)
@@ -119,10 +119,10 @@ class PushedPictures:
             without: Digests of pictures that are left out.
         """
         columns = [pushed_pictures.c[name] for name in PushedPicture.__dataclass_fields__]
-        own = sa.select(*columns).where(pushed_pictures.c.camera == camera, WAITS)
+        statement = sa.select(*columns).where(pushed_pictures.c.camera == camera, WAITS)
         if without:
-            own = own.where(pushed_pictures.c.digest.not_in([*without]))
-        page = own.order_by(pushed_pictures.c.number).limit(MAX_TAKEN)
+            statement = statement.where(pushed_pictures.c.digest.not_in([*without]))
+        page = statement.order_by(pushed_pictures.c.number).limit(MAX_TAKEN)
         with self._database.reading() as connection:
             return [PushedPicture(**row) for row in connection.execute(page).mappings()]
 

@@ -17,14 +17,14 @@ from plate_cameras.store.writing.sql_outbox import ABANDONED
 
 Hits = Mapping[Question, Mapping[int, ListHit]]
 SKEW_S = 10.0
-"""Clocks of watchers that share a database may differ so much."""
+"""Largest difference between the clocks of watchers that share a database."""
 Times = dict[tuple[str, str], list[float]]
 """Unix times of the events of a sink and a text."""
 
 
-def to_question(addressed: AddressedEvent) -> Question:
-    passed = addressed.event.passed
-    return passed.camera, passed.text, addressed.time_s
+def to_question(event: AddressedEvent) -> Question:
+    vehicle_pass = event.vehicle_pass
+    return vehicle_pass.camera, vehicle_pass.text, event.time_s
 
 
 def admit(
@@ -36,14 +36,14 @@ def admit(
     that share a database know of each other's events.
     """
     times = _read_times(connection, events)
-    return [_admit(addressed, hits[to_question(addressed)], times) for addressed in events]
+    return [_admit(event, hits[to_question(event)], times) for event in events]
 
 
-def _admit(addressed: AddressedEvent, hits: Mapping[int, ListHit], times: Times) -> AddressedEvent:
-    text, now_s = addressed.event.passed.text, addressed.stored_s
+def _admit(event: AddressedEvent, hits: Mapping[int, ListHit], times: Times) -> AddressedEvent:
+    text, now_s = event.vehicle_pass.text, event.stored_s
     lists, sinks = {hit.list for hit in hits.values()}, []
-    for sink in addressed.sinks:
-        condition = addressed.conditions.get(sink)
+    for sink in event.sinks:
+        condition = event.conditions.get(sink)
         if condition:
             if not condition.admits(text, lists):
                 continue
@@ -53,33 +53,33 @@ def _admit(addressed: AddressedEvent, hits: Mapping[int, ListHit], times: Times)
             if condition.hold_off_s and text:
                 times[sink, text].append(now_s)
         sinks.append(sink)
-    return replace(addressed, sinks=tuple(sinks))
+    return replace(event, sinks=tuple(sinks))
 
 
 def _read_times(connection: sa.Connection, events: Sequence[AddressedEvent]) -> Times:
     """Return when sinks with a hold-off had events of these plates."""
-    asked = defaultdict[str, list[tuple[float, float, str]]](list)
-    for addressed in events:
-        text, now_s = addressed.event.passed.text, addressed.stored_s
-        for sink in addressed.sinks:
-            condition = addressed.conditions.get(sink)
+    spans_of_sinks = defaultdict[str, list[tuple[float, float, str]]](list)
+    for event in events:
+        text, now_s = event.vehicle_pass.text, event.stored_s
+        for sink in event.sinks:
+            condition = event.conditions.get(sink)
             if condition and condition.hold_off_s and text:
-                asked[sink].append((now_s - condition.hold_off_s, now_s + SKEW_S, text))
+                spans_of_sinks[sink].append((now_s - condition.hold_off_s, now_s + SKEW_S, text))
     times: Times = defaultdict(list)
-    for sink, spans in asked.items():
-        chosen = {
+    for sink, spans in spans_of_sinks.items():
+        parameters = {
             "of": sink,
             "since_s": min(since_s for since_s, _, _ in spans),
             "until_s": max(until_s for _, until_s, _ in spans),
             "texts": sorted({text for _, _, text in spans}),
         }
-        for text, time_s in connection.execute(_sent(), chosen):
+        for text, time_s in connection.execute(_select_sent(), parameters):
             times[sink, text].append(time_s)
     return times
 
 
 @cache
-def _sent() -> sa.Select[Any]:
+def _select_sent() -> sa.Select[Any]:
     """Return the statement that finds a sink's events of some plates in a time."""
     columns = deliveries.c
     text = columns.document["data", "text"].as_string()

@@ -57,7 +57,7 @@ class Spool:
     most_bytes: int = MAX_BYTES
     counts: SpoolCounts = field(default_factory=SpoolCounts)
     _index: SpoolIndex = field(default_factory=SpoolIndex)
-    _held: ExitStack | None = None
+    _lock: ExitStack | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -87,16 +87,16 @@ class Spool:
         Raises:
             StoreUnavailable: The spool is full, or its disk cannot be used.
         """
-        written: list[Path] = []
+        files: list[Path] = []
         self.acquire()
         try:
             for event in events:
                 if file := self._put(event):
-                    written.append(file)
+                    files.append(file)
         except StoreUnavailable:
-            self.discard(written)
+            self.discard(files)
             raise
-        self.counts.spooled += len(written)
+        self.counts.spooled += len(files)
 
     def oldest(self, count: int) -> list[SpooledFile]:
         """Return the oldest events; those that cannot be read are put aside."""
@@ -137,8 +137,8 @@ class Spool:
         Raises:
             StoreUnavailable: A file cannot be read or deleted. All others are done.
         """
-        found, errors = files_that_show(self.root, text)
-        for file in found:
+        files, errors = files_that_show(self.root, text)
+        for file in files:
             self._index.forget(file)
             try:
                 file.unlink(missing_ok=True)
@@ -146,7 +146,7 @@ class Spool:
                 errors.append(error)
         if errors:
             raise StoreUnavailable(f"the spool cannot be searched: {errors[0]}") from errors[0]
-        return len(found)
+        return len(files)
 
     def discard_rejected(self, age: Age) -> None:
         """Delete the old ones of the rejected events.
@@ -158,9 +158,9 @@ class Spool:
 
     def close(self) -> None:
         """Let another process use the folder."""
-        if self._held:
-            self._held.close()
-            self._held = None
+        if self._lock:
+            self._lock.close()
+            self._lock = None
 
     def acquire(self) -> None:
         """Lock the folder before its files are written or replayed.
@@ -168,16 +168,16 @@ class Spool:
         Raises:
             SpoolInUse: Another process has it.
         """
-        if self._held:
+        if self._lock:
             return
         try:
-            with ExitStack() as held:
-                hold(held, os.open(self.folder, os.O_RDONLY), fcntl.LOCK_NB)
-                for left in self.folder.glob(f"{NEW}*"):  # of a process that was killed
+            with ExitStack() as stack:
+                hold(stack, os.open(self.folder, os.O_RDONLY), fcntl.LOCK_NB)
+                for file in self.folder.glob(f"{NEW}*"):  # of a process that was killed
                     with suppress(OSError):
-                        left.unlink()
+                        file.unlink()
                 self._index.read(self.folder)
-                self._held = held.pop_all()
+                self._lock = stack.pop_all()
         except BlockingIOError as error:
             raise SpoolInUse(
                 f"{self.folder}: another process uses this spool. Give each its own"
@@ -224,12 +224,12 @@ class Spool:
             LOG.error("%s: the event cannot be kept: %s", event.id, error)
             self.counts.rejected += 1
             return None
-        kind = event.event.kind
+        kind = event.kind
         while not (file := self._write(content, kind)):
             if self._drop_oldest_update(len(content)):
                 continue
             if kind == "updated":
-                self._count_dropped(event.event.passed.id)
+                self._count_dropped(event.vehicle_pass.id)
                 return None
             raise StoreUnavailable(f"the spool is full: {self.folder}")
         return file

@@ -1,6 +1,6 @@
 """The files of spools: their names, those of all watchers below a folder, and their age.
 
-A list in memory has those that wait in the spool of this process.
+An index in memory has those that wait in the spool of this process.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def files_that_show(folder: Path, text: str) -> tuple[list[Path], list[OSError]]
 
     Files that a killed process has left half-written are among them.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     errors: list[OSError] = []
     try:
         for file in walk(folder):
@@ -97,14 +97,14 @@ def files_that_show(folder: Path, text: str) -> tuple[list[Path], list[OSError]]
                 continue
             try:
                 if _shows(file.read_bytes(), text):
-                    found.append(file)
+                    files.append(file)
             except FileNotFoundError:
                 continue  # it was replayed
             except OSError as error:
                 errors.append(error)
     except OSError as error:
         errors.append(error)
-    return found, errors
+    return files, errors
 
 
 def delete_old(folder: Path, is_chosen: Callable[[Path], bool], age: Age) -> None:
@@ -113,7 +113,7 @@ def delete_old(folder: Path, is_chosen: Callable[[Path], bool], age: Age) -> Non
     Raises:
         StoreUnavailable: Some cannot be deleted. The others are.
     """
-    failed: list[OSError] = []
+    errors: list[OSError] = []
     try:
         files = [file for file in walk(folder) if is_chosen(file)]
     except OSError as error:
@@ -124,9 +124,9 @@ def delete_old(folder: Path, is_chosen: Callable[[Path], bool], age: Age) -> Non
                 if _is_old(file, age):
                     file.unlink()
         except OSError as error:
-            failed.append(error)
-    if failed:
-        raise StoreUnavailable(f"old files cannot be deleted: {failed[0]}")
+            errors.append(error)
+    if errors:
+        raise StoreUnavailable(f"old files cannot be deleted: {errors[0]}")
 
 
 def _is_old(file: Path, age: Age) -> bool:
@@ -143,13 +143,13 @@ def _shows(content: bytes, text: str) -> bool:
     if json.dumps(text).encode() not in content:
         return False
     try:
-        passed = decode(content).event.passed
+        vehicle_pass = decode(content).vehicle_pass
     except RejectedValue:  # damaged; its text may still be there
         return True
-    read = not passed.text and any(
-        observation.plate.text == text for observation in passed.observations
+    is_read = not vehicle_pass.text and any(
+        observation.plate.text == text for observation in vehicle_pass.observations
     )
-    return passed.text == text or read
+    return vehicle_pass.text == text or is_read
 
 
 @dataclass
@@ -185,7 +185,9 @@ class SpoolIndex:
         """Look at a folder."""
         files = sorted(folder.glob(f"*{ENDING}"))
         aside = folder.glob(f"{REJECTED}/*")
-        numbers = [number for one in chain(files, aside) if (number := number_of(one)) is not None]
+        numbers = [
+            number for path in chain(files, aside) if (number := number_of(path)) is not None
+        ]
         sizes = {}
         for file in files:
             if number_of(file) is not None and file not in self.done:

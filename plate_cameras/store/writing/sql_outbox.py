@@ -19,14 +19,14 @@ IS_WAITING = COLUMNS.state == sa.literal_column(f"'{WAITING}'")
 
 
 class SqlOutbox:
-    """Gives out deliveries and records what became of them; see `Outbox`.
+    """Gives out deliveries, and records their outcomes; see `Outbox`.
 
     A pass's deliveries to a sink are given out one after the other: the next one is due when the
     one before it is confirmed or abandoned.
     """
 
-    def __init__(self, database: Database, kept: Callable[[], float] | None = None) -> None:
-        self._database, self._kept = database, kept
+    def __init__(self, database: Database, store_clock: Callable[[], float] | None = None) -> None:
+        self._database, self._store_clock = database, store_clock
 
     def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
         """Take deliveries of a sink that are due, the oldest first.
@@ -35,32 +35,32 @@ class SqlOutbox:
         a delivery that ends its process is counted, too.
         """
         with self._database.writing() as connection:
-            due = {"sink": sink, "now_s": now_s, "most": limit}
-            rows = connection.execute(_due(), due).all()
+            parameters = {"sink": sink, "now_s": now_s, "most": limit}
+            rows = connection.execute(_select_due(), parameters).all()
             if rows:
-                leased = {"numbers": [row.number for row in rows], "until_s": now_s + lease_s}
-                connection.execute(_lease(connection.dialect.name), leased)
+                lease = {"numbers": [row.number for row in rows], "until_s": now_s + lease_s}
+                connection.execute(_make_lease(connection.dialect.name), lease)
                 passes = [row.pass_number for row in rows]
                 _move_followers(connection, sink, passes, now_s + lease_s)
         rows = sorted(rows, key=lambda row: row.number)
         return [Delivery(row.id, row.sink, row.document, _since(row), row.attempts) for row in rows]
 
     def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
-        finished = {"state": CONFIRMED, "reason": "", "finished_s": now_s, "kept_s": self._kept_s()}
-        self._update(deliveries, now_s, **finished)
+        values = {"state": CONFIRMED, "reason": "", "finished_s": now_s, "kept_s": self._kept_s()}
+        self._update(deliveries, now_s, **values)
 
     def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
-        finished = {"state": ABANDONED, "reason": reason, "finished_s": now_s}
-        finished |= {"kept_s": self._kept_s()}
-        self._update([delivery], now_s, _is_claim_of(delivery), **finished)
+        values = {"state": ABANDONED, "reason": reason, "finished_s": now_s}
+        values |= {"kept_s": self._kept_s()}
+        self._update([delivery], now_s, _is_claim_of(delivery), **values)
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         """Record a failed attempt; the delivery and those after it are due again at a Unix time."""
         self._update([delivery], due_s, _is_claim_of(delivery), due_s=due_s, reason=reason)
 
     def release(self, delivery: Delivery, due_s: float) -> None:
-        returned = {"due_s": due_s, "attempts": delivery.attempts}
-        self._update([delivery], due_s, _is_claim_of(delivery), **returned)
+        values = {"due_s": due_s, "attempts": delivery.attempts}
+        self._update([delivery], due_s, _is_claim_of(delivery), **values)
 
     def hasten(self, sink: str, now_s: float) -> None:
         with self._database.writing() as connection:
@@ -72,38 +72,38 @@ class SqlOutbox:
             )
 
     def waiting(self, sink: str) -> int:
-        count = sa.select(sa.func.count()).select_from(deliveries)
+        statement = sa.select(sa.func.count()).select_from(deliveries)
+        statement = statement.where(COLUMNS.sink == sink, COLUMNS.state == WAITING)
         with self._database.reading() as connection:
-            chosen = count.where(COLUMNS.sink == sink, COLUMNS.state == WAITING)
-            return int(connection.execute(chosen).scalar_one())
+            return int(connection.execute(statement).scalar_one())
 
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make all deliveries of a sink that were created since a Unix time due again."""
-        again = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
-        again |= {"kept_s": now_s}
+        values = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
+        values |= {"kept_s": now_s}
+        update = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
         with self._database.writing() as connection:
-            chosen = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
-            return connection.execute(chosen.values(again)).rowcount
+            return connection.execute(update.values(values)).rowcount
 
     def _kept_s(self) -> float | None:
-        """Return the store's time, from which the age of what is finished counts."""
-        return self._kept() if self._kept else None
+        """Return the store's time, from which the age of finished deliveries counts."""
+        return self._store_clock() if self._store_clock else None
 
     def _update(
         self,
-        chosen: Sequence[Delivery],
+        claimed_deliveries: Sequence[Delivery],
         followers_due_s: float,
         *conditions: sa.ColumnElement[bool],
         **values: Any,
     ) -> None:
         """Change waiting deliveries of a sink, and say when those after them are due."""
-        sink, ids = chosen[0].sink, [one.id for one in chosen]
+        sink, ids = claimed_deliveries[0].sink, [delivery.id for delivery in claimed_deliveries]
         with self._database.writing() as connection:
-            are_chosen = among(connection.dialect.name, COLUMNS.id, "ids")
-            waiting = (are_chosen, COLUMNS.sink == sink, COLUMNS.state == WAITING)
-            changed = sa.update(deliveries).where(*waiting, *conditions).values(values)
-            returned = changed.returning(COLUMNS.pass_number)
-            rows = connection.execute(returned, {"ids": ids}).all()
+            is_changed = among(connection.dialect.name, COLUMNS.id, "ids")
+            is_waiting = (is_changed, COLUMNS.sink == sink, COLUMNS.state == WAITING)
+            statement = sa.update(deliveries).where(*is_waiting, *conditions).values(values)
+            numbers_of_passes = statement.returning(COLUMNS.pass_number)
+            rows = connection.execute(numbers_of_passes, {"ids": ids}).all()
             if rows:
                 numbers = [row.pass_number for row in rows]
                 _move_followers(connection, sink, numbers, followers_due_s)
@@ -123,10 +123,10 @@ def _is_claim_of(delivery: Delivery) -> sa.ColumnElement[bool]:
 
 
 @cache
-def _due() -> sa.Select[Any]:
+def _select_due() -> sa.Select[Any]:
     """Return the statement that finds, and locks, what is due."""
     earlier = deliveries.alias("earlier")
-    blocked = sa.exists().where(
+    is_blocked = sa.exists().where(
         earlier.c.sink == COLUMNS.sink,
         earlier.c.pass_number == COLUMNS.pass_number,
         earlier.c.number < COLUMNS.number,
@@ -135,7 +135,7 @@ def _due() -> sa.Select[Any]:
     is_due = COLUMNS.due_s <= sa.bindparam("now_s")
     return (
         sa.select(deliveries)
-        .where(COLUMNS.sink == sa.bindparam("sink"), IS_WAITING, is_due, ~blocked)
+        .where(COLUMNS.sink == sa.bindparam("sink"), IS_WAITING, is_due, ~is_blocked)
         .order_by(COLUMNS.due_s, COLUMNS.number)
         .limit(sa.bindparam("most", type_=sa.Integer))
         .with_for_update(skip_locked=True, of=deliveries)
@@ -143,17 +143,17 @@ def _due() -> sa.Select[Any]:
 
 
 @cache
-def _lease(dialect: str) -> sa.Update:
+def _make_lease(dialect: str) -> sa.Update:
     """Return the statement that counts an attempt, and keeps the deliveries for it."""
-    chosen = sa.update(deliveries).where(among(dialect, COLUMNS.number, "numbers"))
-    return chosen.values(due_s=sa.bindparam("until_s"), attempts=COLUMNS.attempts + 1)
+    statement = sa.update(deliveries).where(among(dialect, COLUMNS.number, "numbers"))
+    return statement.values(due_s=sa.bindparam("until_s"), attempts=COLUMNS.attempts + 1)
 
 
 @cache
-def _followers(dialect: str) -> sa.Update:
+def _postpone_followers(dialect: str) -> sa.Update:
     of_passes = among(dialect, COLUMNS.pass_number, "passes")
-    chosen = sa.update(deliveries).where(COLUMNS.sink == sa.bindparam("of"), of_passes, IS_WAITING)
-    return chosen.values(due_s=sa.bindparam("until_s"))
+    update = sa.update(deliveries).where(COLUMNS.sink == sa.bindparam("of"), of_passes, IS_WAITING)
+    return update.values(due_s=sa.bindparam("until_s"))
 
 
 def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due_s: float) -> None:
@@ -161,5 +161,5 @@ def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due
 
     They come after the claimed ones. If they were due earlier, each claim would read them in vain.
     """
-    moved = {"of": sink, "passes": passes, "until_s": due_s}
-    connection.execute(_followers(connection.dialect.name), moved)
+    parameters = {"of": sink, "passes": passes, "until_s": due_s}
+    connection.execute(_postpone_followers(connection.dialect.name), parameters)

@@ -1,4 +1,4 @@
-"""Finds passes that a watcher has told of, but did not live to close."""
+"""Closes passes that a watcher has reported, but did not live to close."""
 
 from __future__ import annotations
 
@@ -37,13 +37,10 @@ class _Tenure:
 
 
 class UnclosedPasses:
-    """Finds the closing events of such passes. No clock decides to whom a pass belongs."""
+    """Makes the closing events of such passes. No clock decides to whom a pass belongs."""
 
     def __init__(
-        self,
-        database: Database,
-        pictures: PictureStore,
-        clock: Callable[[], float] = steady_s,
+        self, database: Database, pictures: PictureStore, clock: Callable[[], float] = steady_s
     ) -> None:
         self._database, self._pictures = database, pictures
         self._clock = clock
@@ -51,35 +48,35 @@ class UnclosedPasses:
         self._tenures: dict[tuple[str, int], _Tenure] = {}
 
     def of_former_owners(self, watcher: str) -> list[PassEvent]:
-        """Return those that former owners of a watcher's cameras have left.
+        """Return the closing events of passes that former owners of a watcher's cameras have left.
 
-        They are those of earlier epochs. The next owner waits first, so that the former one can
-        tell the end itself.
+        These are passes of earlier epochs. The next owner waits first, so that the former one can
+        close them itself.
         """
         with self._database.reading() as connection:
-            settled = self._settled(connection, watcher)
-            lease, seen = camera_leases.c, passes.c
-            continued = sa.exists().where(
-                joined_passes.c.pass_number == seen.number, joined_passes.c.epoch >= lease.epoch
+            settled_cameras = self._settled(connection, watcher)
+            lease, columns = camera_leases.c, passes.c
+            is_continued = sa.exists().where(
+                joined_passes.c.pass_number == columns.number, joined_passes.c.epoch >= lease.epoch
             )
             statement = (
-                sa.select(seen.id)
-                .join_from(camera_leases, passes, seen.camera == lease.camera)
-                .where(lease.watcher == watcher, lease.camera.in_(settled), IS_OPEN)
-                .where(sa.func.coalesce(seen.epoch, 0) < lease.epoch, ~continued)
+                sa.select(columns.id)
+                .join_from(camera_leases, passes, columns.camera == lease.camera)
+                .where(lease.watcher == watcher, lease.camera.in_(settled_cameras), IS_OPEN)
+                .where(sa.func.coalesce(columns.epoch, 0) < lease.epoch, ~is_continued)
             )
             return self._close_all(connection, statement)
 
     def interrupted(self, cameras: Collection[str], run: str | None = None) -> list[PassEvent]:
-        """Return those that a watcher has left whose cameras nobody else follows.
+        """Return the closing events of passes that earlier runs have left, without leases.
 
         Args:
             cameras: Names of the cameras that this watcher follows alone.
             run: The run whose passes stay open; None for the run of this process.
         """
-        seen, own = passes.c, self.run if run is None else run
-        is_left = sa.func.coalesce(seen.run, "") != own
-        statement = sa.select(seen.id).where(seen.camera.in_(cameras), IS_OPEN, is_left)
+        columns, own_run = passes.c, self.run if run is None else run
+        is_left = sa.func.coalesce(columns.run, "") != own_run
+        statement = sa.select(columns.id).where(columns.camera.in_(cameras), IS_OPEN, is_left)
         with self._database.reading() as connection:
             return self._close_all(connection, statement)
 
@@ -90,56 +87,51 @@ class UnclosedPasses:
         """
         columns = (camera_leases.c.camera, camera_leases.c.epoch, camera_leases.c.taken_s)
         rows = connection.execute(sa.select(*columns).where(camera_leases.c.watcher == watcher))
-        held = {(row.camera, row.epoch): row.taken_s for row in rows}
+        taken_times_s = {(row.camera, row.epoch): row.taken_s for row in rows}
         unix_s, now_s = read_clock(connection), self._clock()
         self._tenures = {
             key: self._tenures.get(key) or _Tenure(max(0.0, unix_s - taken_s), now_s)
-            for key, taken_s in held.items()
+            for key, taken_s in taken_times_s.items()
         }
         return [
             camera
-            for (camera, _), one in self._tenures.items()
-            if one.age_s + now_s - one.moment_s >= SETTLED_S
+            for (camera, _), tenure in self._tenures.items()
+            if tenure.age_s + now_s - tenure.moment_s >= SETTLED_S
         ]
 
     def _close_all(self, connection: sa.Connection, statement: sa.Select[Any]) -> list[PassEvent]:
-        ids = (
-            connection.execute(statement.order_by(passes.c.number).limit(MAX_CLOSED_AT_ONCE))
-            .scalars()
-            .all()
-        )
-        return [_close(read_details(connection, one, EVERYTHING), self._pictures) for one in ids]
+        page = statement.order_by(passes.c.number).limit(MAX_CLOSED_AT_ONCE)
+        ids = connection.execute(page).scalars().all()
+        details = (read_details(connection, pass_id, EVERYTHING) for pass_id in ids)
+        return [_close(pass_details, self._pictures) for pass_details in details]
 
 
 def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
-    found = details.found
-    looks = tuple(_to_observation(reading, found.format) for reading in details.readings)
-    shown = StoredReading(found.best["time_s"], "", 0.0, (), tuple(found.best["box"]), 0.0, 0.0)
-    looks = looks or (_to_observation(shown, found.format),)
-    best = min(looks, key=lambda one: abs(one.time_s - found.best["time_s"]))
-    size_wh = (int(found.best["size_wh"][0]), int(found.best["size_wh"][1]))
-    same = {
-        name: getattr(found, name)
+    found_pass, kept_best = details.found_pass, details.found_pass.best
+    box = StoredReading(kept_best["time_s"], "", 0.0, (), tuple(kept_best["box"]), 0.0, 0.0)
+    observations = tuple(
+        _to_observation(reading, found_pass.format) for reading in details.readings or (box,)
+    )
+    observation = min(observations, key=lambda look: abs(look.time_s - kept_best["time_s"]))
+    width, height = kept_best["size_wh"]
+    fields = {
+        name: getattr(found_pass, name)
         for name in Pass.__dataclass_fields__
         if name not in ("progress", "crossings", "observations", "best", "last_moment_s")
     }
-    return PassEvent(
-        "closed",
-        Pass(
-            **same,
-            progress="closed",
-            crossings=tuple(LineCrossing(**crossing) for crossing in found.crossings),
-            observations=looks,
-            best=BestFrame(
-                best,
-                size_wh,
-                _read(pictures, found.crop),
-                _read(pictures, found.frame),
-                part=found.best.get("part"),
-                blur=found.best.get("blur", ""),
-            ),
-        ),
+    best = BestFrame(
+        observation,
+        (int(width), int(height)),
+        _read(pictures, found_pass.crop),
+        _read(pictures, found_pass.frame),
+        part=kept_best.get("part") and tuple(kept_best["part"]),
+        blur=kept_best.get("blur", ""),
     )
+    crossings = tuple(LineCrossing(**crossing) for crossing in found_pass.crossings)
+    closed_pass = Pass(
+        **fields, progress="closed", crossings=crossings, observations=observations, best=best
+    )
+    return PassEvent("closed", closed_pass)
 
 
 def _to_observation(reading: StoredReading, name: str) -> Observation:

@@ -141,9 +141,9 @@ def make_pass(id_: str, kind: str = "closed", *, at_s: float = NOW_S, **changes:
     """Return an event of a rendered pass; `changes` are fields of the pass."""
     event = make_event(kind, id_=id_)  # type: ignore[arg-type]
     crop, frame = render_pictures()
-    best = replace(event.passed.best, crop_jpeg=crop, frame_jpeg=frame)
+    best = replace(event.vehicle_pass.best, crop_jpeg=crop, frame_jpeg=frame)
     given = {"first_seen_s": at_s, "last_seen_s": at_s + 1.5, "best": best, **changes}
-    return PassEvent(event.kind, replace(event.passed, **given))
+    return PassEvent(event.kind, replace(event.vehicle_pass, **given))
 
 
 def fill(store: PassStore) -> None:

@@ -28,9 +28,9 @@ ERP = Sink("erp", "webhook", "https://erp.example")
 def folder(tmp_path: Path) -> Path:
     """A folder with two passes, a year apart from each other."""
     first, second = make_event(id_="pass-1"), make_event(id_="pass-2", text="M456OP199")
-    later = replace(second.passed, first_seen_s=1_831_536_000.0)
+    later = replace(second.vehicle_pass, first_seen_s=1_831_536_000.0)
     with closing(open_store(Store(), tmp_path)) as store:
-        store.write([first, replace(second, passed=later)], [ERP])
+        store.write([first, replace(second, vehicle_pass=later)], [ERP])
     return tmp_path
 
 

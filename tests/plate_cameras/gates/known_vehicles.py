@@ -25,7 +25,7 @@ def make_gate(**changes: Any) -> Gate:
 
 def make_passed(text: str = TEXT, *, looks: int = 2, **changes: Any) -> Pass:
     """Return a pass whose text was read in the same way by some frames, half a second apart."""
-    passed = make_event("agreed", text=text).passed
+    passed = make_event("agreed", text=text).vehicle_pass
     (first,) = passed.observations
     seen = tuple(
         Observation(passed.first_seen_s + at / 2, first.plate, weight=1.0) for at in range(looks)

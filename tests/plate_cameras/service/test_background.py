@@ -47,7 +47,7 @@ class FailingStore:
         self.failures = [*failures]
         self.rounds: list[float] = []
         self.written: list[object] = []
-        self.unclosed = self
+        self.unclosed_passes = self
 
     def step(self) -> None:
         self.rounds.append(asyncio.get_event_loop().time())

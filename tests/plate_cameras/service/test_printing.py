@@ -207,7 +207,7 @@ def to_lines(table: PassTable, *events: PassEvent) -> list[str]:
 
 
 def of_a_file(event: PassEvent) -> PassEvent:
-    return replace(event, passed=replace(event.passed, clock="file", first_seen_s=61.4))
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, clock="file", first_seen_s=61.4))
 
 
 def test_a_pass_has_one_line_when_it_is_over() -> None:

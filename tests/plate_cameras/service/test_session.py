@@ -276,7 +276,7 @@ async def session_of(plan: Watch) -> AsyncIterator[Session]:
 
 
 def progress_of(store: PassStore, pass_id: str) -> str:
-    return store.get(pass_id, Requester("test", "test")).found.progress
+    return store.get(pass_id, Requester("test", "test")).found_pass.progress
 
 
 @asynccontextmanager

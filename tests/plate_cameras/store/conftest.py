@@ -57,9 +57,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         template: Path = request.getfixturevalue("sqlite_template")
         shutil.copy(template, tmp_path / "passes.db")
         return f"sqlite:///{tmp_path / 'passes.db'}"
-    shared: str = request.getfixturevalue("shared_url")
-    _empty_tables(shared)
-    return shared
+    shared_address: str = request.getfixturevalue("shared_url")
+    _empty_tables(shared_address)
+    return shared_address
 
 
 @pytest.fixture
@@ -70,23 +70,23 @@ def clock() -> Clock:
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
     """Return further connections to the store's database."""
-    opened = Database(url)
-    yield opened
-    opened.close()
+    connections = Database(url)
+    yield connections
+    connections.close()
 
 
 @pytest.fixture
 def opening(tmp_path: Path) -> Iterator[Callable[..., PassStore]]:
     """Return a function that opens stores, which are closed after the test."""
-    with ExitStack() as opened:
+    with ExitStack() as stack:
 
         def open_another(url: str = "", folder: Path = tmp_path, **options: Any) -> PassStore:
             """Open a store; `options` are those of `open_store`, or further settings."""
-            known = {"clock", "kept"} & options.keys()
-            given = {name: options.pop(name) for name in known}
+            clock_options = {"clock", "make_clock"} & options.keys()
+            clocks = {name: options.pop(name) for name in clock_options}
             # The pictures of the tests are no JPEG files, so they cannot be blurred.
             settings = Store(url=url, **{"blur": "none", **options})
-            return opened.enter_context(closing(open_store(settings, folder, **given)))
+            return stack.enter_context(closing(open_store(settings, folder, **clocks)))
 
         yield open_another
 

@@ -1,33 +1,30 @@
-"""Simulates watchers, a failing database, vehicles and a sink, for the state machine of passes."""
+"""Simulates a camera, its watchers and a sink, for the state machine of passes."""
 
-import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
 
 import sqlalchemy as sa
 
-from plate_cameras.passes import LeaseClaim, Observation, PassEvent
-from plate_cameras.store.errors import StoreError, StoreUnavailable
-from plate_cameras.store.pass_store import PassStore, StoreParts
-from plate_cameras.store.store_parts import KeptFrames
-from plate_cameras.store.tables.database import MAX_IDLE_S, Database
+from plate_cameras.passes import LeaseClaim, PassEvent
+from plate_cameras.store.errors import StoreError
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.store_parts import KeptFrames, StoreParts
 from plate_cameras.store.tables.schema import camera_leases, passes
-from plate_cameras.store.tables.store_clock import GivenClock
-from plate_cameras.store.writing.buffered_writer import BufferedWriter
+from plate_cameras.store.tables.store_clock import UnixClock
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import PictureFolder
 from plate_cameras.store.writing.spool import Spool
-from plate_cameras.store.writing.unclosed_passes import SETTLED_S
-from tests.plate_cameras.store.stored_events import (
-    NOW_S,
-    WEBHOOK,
-    Kind,
-    make_event,
-    make_plate,
-    read_rows,
+from plate_cameras.store.writing.unclosed_passes import SETTLED_S, UnclosedPasses
+from tests.plate_cameras.store.simulated_site import (
+    Crash,
+    OpenPass,
+    PreparedWriter,
+    SimulatedSite,
+    Vehicle,
+    Watcher,
+    see_again,
 )
+from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event, read_rows
 
 CAMERA, SINK = "gate", WEBHOOK.name
 UNSEEN_S = 20.0
@@ -36,118 +33,10 @@ DELIVERY_S = 30.0
 UNCLOSED_S = SETTLED_S + 1
 
 
-class Crash(BaseException):
-    """Raised where the process of a watcher ends."""
-
-
-class FaultyDatabase(Database):
-    """A database whose transactions fail as a test wants."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self.set_faults()
-
-    def set_faults(
-        self, *, is_away: bool = False, crash_in: int | None = None, commits_first: bool = False
-    ) -> None:
-        """Set the faults from now on.
-
-        Args:
-            is_away: True if it cannot be reached.
-            crash_in: Transactions until the process ends; None for never.
-            commits_first: True if that transaction is committed before.
-        """
-        self.is_away, self.crash_in, self.commits_first = is_away, crash_in, commits_first
-
-    def check(self) -> None:
-        self._reach()
-        super().check()
-
-    def reading(self, limit_s: float | None = None) -> AbstractContextManager[sa.Connection]:
-        self._reach()
-        return super().reading(limit_s)
-
-    @contextmanager
-    def writing(
-        self, limit_s: float | None = None, *, idle_s: float = MAX_IDLE_S
-    ) -> Iterator[sa.Connection]:
-        self._reach()
-        is_last = self.crash_in == 0
-        self.crash_in = self.crash_in and self.crash_in - 1
-        with super().writing(limit_s, idle_s=idle_s) as connection:
-            yield connection
-            if is_last and not self.commits_first:
-                raise Crash
-        if is_last:
-            raise Crash
-
-    def _reach(self) -> None:
-        if self.is_away:
-            raise StoreUnavailable("the database is away")
-
-
-@dataclass
-class Vehicle:
-    """A vehicle before the camera; frames show its texts one after the other."""
-
-    number: int
-    texts: list[str]
-    is_excused: bool = False
-    """True if two passes are permitted, because no watcher could recognise the vehicle."""
-    unseen_s: float = 0.0
-    was_closed: bool = False
-    """True if a watcher has lost the vehicle and closed its pass."""
-
-
-@dataclass
-class OpenPass:
-    """An open pass in a watcher's memory; certain if the lease was valid until its last frame."""
-
-    event: PassEvent
-    is_certain: bool = True
-
-
-@dataclass
-class Watcher:
-    """One process, with its open passes by the numbers of vehicles."""
-
-    name: str
-    store: PassStore
-    database: FaultyDatabase
-    epoch: int = 0
-    """The epoch of the lease that it believes to hold; 0 for none."""
-    open: dict[int, OpenPass] = field(default_factory=dict)
-
-
-class PreparedWriter(BufferedWriter):
-    """A writer whose database has its tables."""
-
-    def prepare(self) -> None:
-        self.database.check()
-
-
-class Site:
-    """A copy of a database file, and the connections of each machine, for one simulation a time."""
-
-    def __init__(self, template: Path, folder: Path, machines: Iterable[str]) -> None:
-        self.template, self.folder = template, folder
-        url = f"sqlite:///{folder / 'passes.db'}"
-        self.database = Database(url)
-        self.of_machines = {name: FaultyDatabase(url) for name in machines}
-
-    def clear(self) -> None:
-        """Begin with an empty database, and without files."""
-        for database in (self.database, *self.of_machines.values()):
-            database.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir()
-        shutil.copy(self.template, self.folder / "passes.db")
-
-
 class World:
     """The simulation, with clocks that the test moves."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: SimulatedSite) -> None:
         site.clear()
         self.site, self.folder, self.database = site, site.folder, site.database
         self.steady_s, self.unix_s, self.ahead_s = 1000.0, NOW_S, 0.0
@@ -172,21 +61,18 @@ class World:
         self.runs += 1
         database = self.site.of_machines[machine]
         database.set_faults()
+        unix, steady = (lambda: self.unix_s), (lambda: self.steady_s)
         writer = PreparedWriter(
             database,
             PictureFolder(self.folder / "pictures"),
             Spool(self.folder / f"spool-{machine}"),
-            PassWriter(clock=lambda: self.unix_s),
-            GivenClock(lambda: self.unix_s),
-            monotonic=lambda: self.steady_s,
+            PassWriter(clock=unix),
+            UnixClock(unix),
+            monotonic=steady,
         )
-        parts = StoreParts(
-            database, writer.pictures, writer, KeptFrames(blur="none"), lambda: self.unix_s
-        )
+        parts = StoreParts(database, writer.pictures, writer, KeptFrames(blur="none"), unix)
         watcher = Watcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), database)
-        watcher.store.unclosed = type(watcher.store.unclosed)(
-            database, writer.pictures, clock=lambda: self.steady_s
-        )
+        watcher.store.unclosed_passes = UnclosedPasses(database, writer.pictures, clock=steady)
         self.watchers[machine] = watcher
         return watcher
 
@@ -269,10 +155,10 @@ class World:
 
     def _look(self, watcher: Watcher, vehicle: Vehicle) -> None:
         is_certain = watcher.epoch == self.epoch
-        seen = watcher.open.get(vehicle.number)
-        if seen:
-            event = self._again(seen.event, vehicle)
-            watcher.open[vehicle.number] = OpenPass(event, seen.is_certain and is_certain)
+        open_pass = watcher.open.get(vehicle.number)
+        if open_pass:
+            event = see_again(open_pass.event, vehicle, self.camera_s)
+            watcher.open[vehicle.number] = OpenPass(event, open_pass.is_certain and is_certain)
             return
         pass_id = f"v{vehicle.number}-{watcher.name}-{watcher.epoch}"
         event = make_event(
@@ -280,15 +166,6 @@ class World:
         )
         watcher.open[vehicle.number] = OpenPass(event, is_certain)
         self._write(watcher, vehicle.number, "agreed")
-
-    def _again(self, event: PassEvent, vehicle: Vehicle) -> PassEvent:
-        """Return an event with two more readings of the vehicle."""
-        plate = make_plate(vehicle.texts[-1])
-        more = tuple(Observation(self.camera_s + at, plate, 0.7, 0.5) for at in range(2))
-        passed = event.passed
-        looks = (passed.observations + more)[-20:]
-        changed = {"text": vehicle.texts[-1], "last_seen_s": self.camera_s + 1}
-        return replace(event, passed=replace(passed, observations=looks, **changed))
 
     def change_text(self, vehicle: Vehicle) -> None:
         """Let the owner read the plate better, and report it."""
@@ -298,12 +175,11 @@ class World:
 
         def act(watcher: Watcher) -> None:
             better = f"{vehicle.texts[0][:-1]}{len(vehicle.texts)}"
-            changed = replace(vehicle, texts=[*vehicle.texts, better])
-            if vehicle.number in watcher.open:
-                event = self._again(watcher.open[vehicle.number].event, changed)
-                watcher.open[vehicle.number].event = event
+            better_vehicle = replace(vehicle, texts=[*vehicle.texts, better])
+            if open_pass := watcher.open.get(vehicle.number):
+                open_pass.event = see_again(open_pass.event, better_vehicle, self.camera_s)
                 self._write(watcher, vehicle.number, "updated")
-                vehicle.texts = changed.texts
+                vehicle.texts = better_vehicle.texts
 
         self.run(self.owner, act)
 
@@ -320,11 +196,11 @@ class World:
             del watcher.open[number]
 
     def _write(self, watcher: Watcher, number: int, kind: Kind) -> None:
-        seen = watcher.open[number]
+        open_pass = watcher.open[number]
         progress = "closed" if kind == "closed" else "agreed"
-        passed = replace(seen.event.passed, progress=progress)
-        claim = LeaseClaim(watcher.epoch, seen.is_certain)
-        watcher.store.write([PassEvent(kind, passed, claim)], [WEBHOOK])
+        vehicle_pass = replace(open_pass.event.vehicle_pass, progress=progress)
+        claim = LeaseClaim(watcher.epoch, open_pass.is_certain)
+        watcher.store.write([PassEvent(kind, vehicle_pass, claim)], [WEBHOOK])
 
     # Time and upkeep
 
@@ -351,34 +227,34 @@ class World:
 
         def act(watcher: Watcher) -> None:
             if not watcher.store.replay_spool():
-                left = watcher.store.unclosed.of_former_owners(watcher.name)
-                told = {one.event.passed.id for one in watcher.open.values()}
-                assert not {event.passed.id for event in left} & told
-                watcher.store.write(left, [WEBHOOK])
+                events = watcher.store.unclosed_passes.of_former_owners(watcher.name)
+                open_ids = {open_pass.event.vehicle_pass.id for open_pass in watcher.open.values()}
+                assert not {event.vehicle_pass.id for event in events} & open_ids
+                watcher.store.write(events, [WEBHOOK])
 
         self.run(machine, act)
 
     def deliver(self, machine: str, outcome: str) -> int:
         """Let a watcher send the due events; return their number."""
-        sent = 0
+        count = 0
 
         def act(watcher: Watcher) -> None:
-            nonlocal sent
-            claimed = watcher.store.outbox.claim(SINK, 3, self.unix_s, DELIVERY_S)
-            sent = len(claimed)
-            for one in claimed:
+            nonlocal count
+            deliveries = watcher.store.outbox.claim(SINK, 3, self.unix_s, DELIVERY_S)
+            count = len(deliveries)
+            for delivery in deliveries:
                 if outcome == "fails":
-                    watcher.store.outbox.postpone(one, "away", self.unix_s + 1)
+                    watcher.store.outbox.postpone(delivery, "away", self.unix_s + 1)
                     continue
-                data = one.document["data"]
+                data = delivery.document["data"]
                 vehicle = data["id"].partition("-")[0]
-                self.received.append((vehicle, data["id"], one.document["type"]))
+                self.received.append((vehicle, data["id"], delivery.document["type"]))
                 if outcome == "crashes":
                     raise Crash
-                watcher.store.outbox.confirm([one], self.unix_s)
+                watcher.store.outbox.confirm([delivery], self.unix_s)
 
         self.run(machine, act)
-        return sent
+        return count
 
     def settle(self) -> None:
         """End all faults and vehicles, and let the watchers finish."""
@@ -403,14 +279,14 @@ class World:
         while self.deliver(self.owner, "succeeds"):
             pass
 
-    def stored(self) -> dict[str, set[tuple[str, str]]]:
+    def read_passes(self) -> dict[str, set[tuple[str, str]]]:
         """Return ids and progress of the stored passes, by vehicle."""
-        found: dict[str, set[tuple[str, str]]] = {}
+        passes_of_vehicles: dict[str, set[tuple[str, str]]] = {}
         for id_, progress in read_rows(self.database, passes.c.id, passes.c.progress):
-            found.setdefault(id_.partition("-")[0], set()).add((id_, progress))
-        return found
+            passes_of_vehicles.setdefault(id_.partition("-")[0], set()).add((id_, progress))
+        return passes_of_vehicles
 
-    def told(self, vehicle: str) -> dict[str, list[str]]:
+    def list_events(self, vehicle: str) -> dict[str, list[str]]:
         """Return the kinds of events that the sink got, without repetitions, by id of the pass."""
         kinds: dict[str, list[str]] = {}
         for of, pass_id, kind in self.received:

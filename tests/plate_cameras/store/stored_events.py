@@ -71,7 +71,7 @@ def make_event(
         Observation(start_s + at, make_plate(text), sharpness=0.7, weight=0.5) for at in range(2)
     )
     best = BestFrame(looks[1], (640, 480), f"crop {pass_id}".encode(), f"frame {pass_id}".encode())
-    passed = Pass(
+    vehicle_pass = Pass(
         id=pass_id,
         camera="gate",
         progress="closed" if kind == "closed" else "agreed",
@@ -91,13 +91,13 @@ def make_event(
         speed_error_kmh=2.5,
         best=best,
     )
-    return PassEvent(kind, replace(passed, **changes))
+    return PassEvent(kind, replace(vehicle_pass, **changes))
 
 
-def pictured(event: PassEvent, crop: bytes, frame: bytes = b"frame") -> PassEvent:
+def with_pictures(event: PassEvent, crop: bytes, frame: bytes = b"frame") -> PassEvent:
     """Return an event with these pictures."""
-    best = replace(event.passed.best, crop_jpeg=crop, frame_jpeg=frame)
-    return replace(event, passed=replace(event.passed, best=best))
+    best = replace(event.vehicle_pass.best, crop_jpeg=crop, frame_jpeg=frame)
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, best=best))
 
 
 def read_rows(database: Database, *columns: sa.ColumnElement[Any]) -> list[tuple[Any, ...]]:
@@ -112,4 +112,4 @@ def read_column(database: Database, column: sa.ColumnElement[Any]) -> list[Any]:
 
 def find_ids(store: PassStore, query: PassQuery) -> list[str]:
     """Return the ids of a search's first page."""
-    return [one.id for one in store.search(query, REQUESTER).passes]
+    return [found_pass.id for found_pass in store.search(query, REQUESTER).passes]

@@ -27,8 +27,8 @@ from tests.plate_cameras.store.stored_events import (
     WEBHOOK,
     find_ids,
     make_event,
-    pictured,
     read_column,
+    with_pictures,
 )
 from tests.waiting import until
 
@@ -38,9 +38,9 @@ DISK_BYTES = 1_200_000
 
 def make_heavy_event(pass_id: str, readings: int = 1) -> PassEvent:
     """Return an event with a large picture of its own, and many readings."""
-    event = pictured(make_event(pass_id), os.urandom(PICTURE_BYTES), b"")
-    looks = event.passed.observations * readings
-    return replace(event, passed=replace(event.passed, observations=looks))
+    event = with_pictures(make_event(pass_id), os.urandom(PICTURE_BYTES), b"")
+    looks = event.vehicle_pass.observations * readings
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, observations=looks))
 
 
 def check_written(store: PassStore, names: Sequence[str]) -> None:
@@ -68,9 +68,9 @@ class Load:
             self._store.write([make_heavy_event(name)], [WEBHOOK])
             self.written.append(name)
 
-    def wait_for(self, more: int) -> None:
-        wanted = len(self.written) + more
-        until(lambda: len(self.written) >= wanted, f"{wanted} passes to be written")
+    def wait_for(self, count: int) -> None:
+        target = len(self.written) + count
+        until(lambda: len(self.written) >= target, f"{target} passes to be written")
 
 
 @pytest.mark.server
@@ -121,8 +121,8 @@ def test_a_server_without_room_is_told_and_loses_no_pass(
     def fail(*_: object) -> None:
         raise error("as the server says")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(store.writer.database.engine.dialect, step, fail)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.writer.database.engine.dialect, step, fail)
         store.write([make_event("a")], [WEBHOOK])
         with pytest.raises(StoreUnavailable, match="cannot be used now: as the server says"):
             store.search(PassQuery(), REQUESTER)
@@ -154,8 +154,8 @@ def test_a_full_disk_loses_no_pass(
     places = {"db": tmp_path, "pictures": tmp_path} | {full: tiny_disk}
     url = f"sqlite:///{places['db'] / 'passes.db'}"
     store = opening(url, pictures=str(places["pictures"] / "pictures"))
-    written = [f"p{at:03d}" for at in range(60)]
-    for number, name in enumerate(written):
+    names = [f"p{at:03d}" for at in range(60)]
+    for number, name in enumerate(names):
         store.writer.monotonic = lambda now_s=100.0 * number: now_s  # each write tries the database
         store.write([make_heavy_event(name, 50)], [WEBHOOK])
     assert store.writer.spool.counts.spooled > 0
@@ -163,7 +163,7 @@ def test_a_full_disk_loses_no_pass(
     enlarge(tiny_disk, 50_000_000)
     store.writer.monotonic = lambda: 1e9
     assert store.replay_spool() == 0
-    check_written(store, written)
+    check_written(store, names)
 
 
 def test_a_full_disk_does_not_end_retention(
@@ -207,22 +207,23 @@ def test_several_writers_and_claimers_are_safe(
     url: str, tmp_path: Path, opening: Callable[..., PassStore]
 ) -> None:
     stores = [opening(url, spool=tmp_path / f"spool {at}") for at in range(4)]
-    shared = [make_event(f"shared {at}") for at in range(5)]
-    own = [[make_event(f"{writer} {at}") for at in range(5)] for writer in range(4)]
+    shared_events = [make_event(f"shared {at}") for at in range(5)]
+    own_events = [[make_event(f"{writer} {at}") for at in range(5)] for writer in range(4)]
 
-    def write(store: PassStore, own: Sequence[PassEvent]) -> None:
-        for event in own:
-            store.write([event, *shared], [WEBHOOK])
+    def write(store: PassStore, own_events: Sequence[PassEvent]) -> None:
+        for event in own_events:
+            store.write([event, *shared_events], [WEBHOOK])
 
     def claim(store: PassStore) -> list[str]:
-        claimed = (store.outbox.claim("webhook", 2, 4e9, 60) for _ in range(5))
-        return [delivery.id for deliveries in claimed for delivery in deliveries]
+        batches = (store.outbox.claim("webhook", 2, 4e9, 60) for _ in range(5))
+        return [delivery.id for batch in batches for delivery in batch]
 
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(write, stores, own))
-        claimed = [one for ids in threads.map(claim, stores) for one in ids]
+        list(threads.map(write, stores, own_events))
+        delivery_ids = [*chain.from_iterable(threads.map(claim, stores))]
 
-    names = sorted(event.passed.id for event in [*shared, *chain.from_iterable(own)])
+    events = chain(shared_events, *own_events)
+    names = sorted(event.vehicle_pass.id for event in events)
     check_written(stores[0], names)
     assert [store.writer.spool.counts.spooled for store in stores] == [0] * 4
-    assert sorted(claimed) == [f"{name}_closed_0" for name in names]
+    assert sorted(delivery_ids) == [f"{name}_closed_0" for name in names]

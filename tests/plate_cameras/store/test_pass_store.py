@@ -16,24 +16,19 @@ from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.store_parts import measure_disks
 from plate_cameras.store.writing.live_tables import Areas, CameraState, Still
 from plate_cameras.store.writing.pushed_pictures import MAX_TAKEN, PushedPicture
-from tests.plate_cameras.store.stored_events import (
-    DAY_S,
-    NOW_S,
-    REQUESTER,
-    WEBHOOK,
-    make_event,
-)
+from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, REQUESTER, WEBHOOK, make_event
 
 
 def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None:
     store.write([make_event("a")], [])
 
     details = store.get("a", REQUESTER)
-    found = details.found
-    assert (found.text, found.region_code, found.zones) == ("A123BC77", "77", ("drive",))
-    assert found.candidates == (("A123BC77", 0.98), ("B777BB77", 0.01))
-    assert found.crossings == ({"line": "stop", "side": "left", "time_s": NOW_S - 59},)
-    assert found.best == {
+    found_pass = details.found_pass
+    assert (found_pass.text, found_pass.region_code) == ("A123BC77", "77")
+    assert found_pass.zones == ("drive",)
+    assert found_pass.candidates == (("A123BC77", 0.98), ("B777BB77", 0.01))
+    assert found_pass.crossings == ({"line": "stop", "side": "left", "time_s": NOW_S - 59},)
+    assert found_pass.best == {
         "time_s": NOW_S - 59,
         "box": [10.0, 20.0, 110.0, 45.0],
         "size_wh": [640, 480],
@@ -44,8 +39,8 @@ def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None
     assert details.readings[0].candidates == (("A123BC77", 0.95), ("B777BB77", 0.03))
     assert details.readings[0].box == (10.0, 20.0, 110.0, 45.0)
     assert (details.readings[0].sharpness, details.readings[0].weight) == (0.7, 0.5)
-    assert store.picture(found.crop or "") == b"crop a"
-    assert store.picture(found.frame or "") == b"frame a"
+    assert store.picture(found_pass.crop or "") == b"crop a"
+    assert store.picture(found_pass.frame or "") == b"frame a"
 
 
 @pytest.mark.parametrize("digest", ["", "../passes.db", "0" * 64])
@@ -75,7 +70,7 @@ AREAS = Areas(
 )
 
 
-def state(camera: str, word: str) -> CameraState:
+def make_state(camera: str, word: str) -> CameraState:
     return CameraState(camera, "watcher-1", NOW_S, {"state": word})
 
 
@@ -84,9 +79,9 @@ def test_the_last_state_and_still_of_each_camera_stay(store: PassStore) -> None:
     with pytest.raises(UnknownName, match="no still of camera 'gate'"):
         store.live.still("gate")
     store.live.write_states([])
-    store.live.write_states([state("gate", "connecting"), state("yard", "playing")])
-    store.live.write_states([state("gate", "playing")])
-    assert store.live.states() == {name: state(name, "playing") for name in ("gate", "yard")}
+    store.live.write_states([make_state("gate", "connecting"), make_state("yard", "playing")])
+    store.live.write_states([make_state("gate", "playing")])
+    assert store.live.states() == {name: make_state(name, "playing") for name in ("gate", "yard")}
     store.live.write_stills([Still("gate", NOW_S, b"first"), Still("yard", NOW_S, b"other")])
     store.live.write_stills([Still("gate", NOW_S + 10, b"second")])
     assert store.live.still("gate") == Still("gate", NOW_S + 10, b"second")
@@ -95,8 +90,8 @@ def test_the_last_state_and_still_of_each_camera_stay(store: PassStore) -> None:
 
 def test_drawn_areas_come_back_and_each_change_has_another_revision(store: PassStore) -> None:
     store.live.draw("gate", AREAS, Requester("anna", "-"))
-    (drawn,) = store.live.areas().values()
-    assert (drawn.areas, drawn.changed_by) == (AREAS, "anna")
+    (drawn_areas,) = store.live.areas().values()
+    assert (drawn_areas.areas, drawn_areas.changed_by) == (AREAS, "anna")
     first = store.live.area_versions()
     store.live.draw("gate", Areas(), Requester("boris", "-"))
     second = store.live.area_versions()
@@ -107,33 +102,34 @@ def test_drawn_areas_come_back_and_each_change_has_another_revision(store: PassS
     assert len({first["gate"], second["gate"], store.live.area_versions()["gate"]}) == 3
 
 
-def pushed(number: int, camera: str = "gate") -> PushedPicture:
+def make_picture(number: int, camera: str = "gate") -> PushedPicture:
     digest = bytes([number]) * 32
     return PushedPicture(camera, digest, b"a picture", "A123BC77", 0.9, 1e9 + number, "stream")
 
 
 def test_pictures_wait_in_their_order_until_they_are_finished(store: PassStore) -> None:
-    queue = store.pushed
-    assert [number for number in (3, 1, 2, 1, 4, 5) if queue.put(pushed(number))] == [3, 1, 2, 4, 5]
-    assert queue.put(pushed(1, "yard"))
+    queue = store.pushed_pictures
+    are_new = [queue.put(make_picture(number)) for number in (3, 1, 2, 1, 4, 5)]
+    assert are_new == [True, True, True, False, True, True]
+    assert queue.put(make_picture(1, "yard"))
     assert queue.cameras() == {"gate", "yard"}
-    assert queue.waiting("gate") == [pushed(number) for number in (3, 1, 2, 4)][:MAX_TAKEN]
+    assert queue.waiting("gate") == [make_picture(number) for number in (3, 1, 2, 4)][:MAX_TAKEN]
 
-    queue.finish("gate", pushed(3).digest)
-    assert queue.waiting("gate")[0] == pushed(1)
-    assert not queue.put(pushed(3))
-    queue.finish("yard", pushed(1).digest)
+    queue.finish("gate", make_picture(3).digest)
+    assert queue.waiting("gate")[0] == make_picture(1)
+    assert not queue.put(make_picture(3))
+    queue.finish("yard", make_picture(1).digest)
     assert queue.cameras() == {"gate"}
 
 
 def test_pictures_wait_as_long_as_passes_are_kept_and_digests_a_day(store: PassStore) -> None:
-    queue = store.pushed
+    queue = store.pushed_pictures
     for number in (1, 2):
-        queue.put(pushed(number))
-    queue.finish("gate", pushed(1).digest)
+        queue.put(make_picture(number))
+    queue.finish("gate", make_picture(1).digest)
     store.delete_expired(NOW_S + 2 * DAY_S)
-    assert queue.waiting("gate") == [pushed(2)]
-    assert [queue.put(pushed(number)) for number in (1, 2)] == [True, False]
+    assert queue.waiting("gate") == [make_picture(2)]
+    assert [queue.put(make_picture(number)) for number in (1, 2)] == [True, False]
     store.delete_expired(NOW_S + 31 * DAY_S)
     assert queue.waiting("gate") == []
 

@@ -82,7 +82,7 @@ START_S = NOW_S - NOW_S % (24 * HOUR_S)
 
 
 @pytest.fixture
-def filled(store: PassStore) -> PassStore:
+def filled_store(store: PassStore) -> PassStore:
     """Return a store with two passes at the gate and one in the yard, an hour apart."""
     store.write(
         [
@@ -107,20 +107,22 @@ def filled(store: PassStore) -> PassStore:
         pytest.param(PassQuery(zones=("drive",)), ["gate-2", "gate-1"], id="zone"),
     ],
 )
-def test_searches_find_what_is_shown(filled: PassStore, query: PassQuery, ids: list[str]) -> None:
-    assert [one.id for one in filled.search(query, GATE_ONLY).passes] == ids
+def test_searches_find_what_is_shown(
+    filled_store: PassStore, query: PassQuery, ids: list[str]
+) -> None:
+    assert [found_pass.id for found_pass in filled_store.search(query, GATE_ONLY).passes] == ids
 
 
-def test_hidden_passes_and_their_pictures_are_not_there(filled: PassStore) -> None:
+def test_hidden_passes_and_their_pictures_are_not_there(filled_store: PassStore) -> None:
     nobody = Requester("anna", "-", Scope(("empty",), frozenset()))
-    assert filled.search(PassQuery(), nobody).passes == ()
-    assert filled.reader.count_by_camera(CountQuery(), nobody.scope) == []
-    assert filled.get("gate-1", GATE_ONLY).found.camera == "gate"
-    assert filled.reader.picture_of("gate-1", "crop", GATE_ONLY.scope)
+    assert filled_store.search(PassQuery(), nobody).passes == ()
+    assert filled_store.reader.count_by_camera(CountQuery(), nobody.scope) == []
+    assert filled_store.get("gate-1", GATE_ONLY).found_pass.camera == "gate"
+    assert filled_store.reader.picture_of("gate-1", "crop", GATE_ONLY.scope)
     with pytest.raises(UnknownName, match="no pass 'yard-1'"):
-        filled.get("yard-1", GATE_ONLY)
+        filled_store.get("yard-1", GATE_ONLY)
     with pytest.raises(UnknownName, match="no frame of pass 'yard-1'"):
-        filled.reader.picture_of("yard-1", "frame", GATE_ONLY.scope)
+        filled_store.reader.picture_of("yard-1", "frame", GATE_ONLY.scope)
 
 
 DAY, LAST_DAY = "2025-06-15", "2025-06-14"
@@ -137,24 +139,25 @@ UNTIL = {"from_s": START_S, "until_s": START_S + 2 * HOUR_S, "offset_s": -HOUR_S
     ],
 )
 def test_counts_keep_to_their_cameras_time_and_zone_of_time(
-    filled: PassStore,
+    filled_store: PassStore,
     query: dict[str, Any],
     scope: Scope,
     hours: list[tuple[str, int]],
     cameras: dict[str, int],
 ) -> None:
     count = CountQuery(**query)
-    assert filled.reader.count_by_hour(count, scope) == [HourCount(*one, 1) for one in hours]
-    by_camera = [CameraCount(*one) for one in cameras.items()]
-    assert filled.reader.count_by_camera(count, scope) == by_camera
+    by_hour = [HourCount(*hour, 1) for hour in hours]
+    assert filled_store.reader.count_by_hour(count, scope) == by_hour
+    by_camera = [CameraCount(*pair) for pair in cameras.items()]
+    assert filled_store.reader.count_by_camera(count, scope) == by_camera
 
 
-def test_an_entry_of_the_audit_gets_its_count_later(filled: PassStore) -> None:
-    number = filled.reader.record(GATE_ONLY, "export", {"text": "A*"})
-    filled.reader.count(number, 2)
-    (entry,) = filled.reader.searches(AuditQuery(from_s=NOW_S, until_s=NOW_S + 1), EVERYTHING)
+def test_an_entry_of_the_audit_gets_its_count_later(filled_store: PassStore) -> None:
+    number = filled_store.reader.record(GATE_ONLY, "export", {"text": "A*"})
+    filled_store.reader.count(number, 2)
+    (entry,) = filled_store.reader.searches(AuditQuery(from_s=NOW_S, until_s=NOW_S + 1), EVERYTHING)
     assert (entry.who, entry.why, entry.kind, entry.count) == ("anna", "case 7", "export", 2)
-    assert filled.reader.searches(AuditQuery(before=number), EVERYTHING) == []
+    assert filled_store.reader.searches(AuditQuery(before=number), EVERYTHING) == []
 
 
 @pytest.mark.parametrize(
@@ -170,26 +173,25 @@ def test_the_audit_has_lines_of_those_whose_groups_are_in_the_scope(
     store: PassStore, groups: tuple[str, ...], numbers: list[str]
 ) -> None:
     requesters: list[tuple[str, ...]] = [(), ("east",), ("east", "west"), ("east", "south")]
-    for number, those in enumerate(requesters):
-        store.reader.record(Requester("anna", str(number), Scope(those)), "search", {})
-    found = store.reader.searches(AuditQuery(), Scope(groups))
-    assert [one.why for one in found][::-1] == numbers
+    for number, own_groups in enumerate(requesters):
+        store.reader.record(Requester("anna", str(number), Scope(own_groups)), "search", {})
+    entries = store.reader.searches(AuditQuery(), Scope(groups))
+    assert [entry.why for entry in entries][::-1] == numbers
 
 
-def test_hits_of_lists_that_others_use_are_not_shown(filled: PassStore) -> None:
-    store = filled
+def test_hits_of_lists_that_others_use_are_not_shown(filled_store: PassStore) -> None:
     for name in ("guests", "staff"):
-        store.lists.create(name)
-        store.lists.put(name, [ListEntry("C001CC77", f"note of {name}")])
-    store.configure([Camera("gate", "rtsp://10.0.0.5/1", lists=("guests", "staff"))])
-    store.write([make_event("gate-3", text="C001CC77")], [])
+        filled_store.lists.create(name)
+        filled_store.lists.put(name, [ListEntry("C001CC77", f"note of {name}")])
+    filled_store.configure([Camera("gate", "rtsp://10.0.0.5/1", lists=("guests", "staff"))])
+    filled_store.write([make_event("gate-3", text="C001CC77")], [])
     scope = replace(GATE_ONLY.scope, lists=frozenset({"guests"}))
     requester = replace(GATE_ONLY, scope=scope)
-    assert [hit.note for hit in store.get("gate-3", requester).hits] == ["note of guests"]
-    (hits,) = store.search(PassQuery(text="C001CC77"), requester).hits.values()
+    assert [hit.note for hit in filled_store.get("gate-3", requester).hits] == ["note of guests"]
+    (hits,) = filled_store.search(PassQuery(text="C001CC77"), requester).hits.values()
     assert [hit.note for hit in hits] == ["note of guests"]
     with pytest.raises(UnknownName, match="there is no list 'staff'"):
-        store.search(PassQuery(list_name="staff"), requester)
+        filled_store.search(PassQuery(list_name="staff"), requester)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +206,8 @@ def test_hits_of_lists_that_others_use_are_not_shown(filled: PassStore) -> None:
 def test_a_group_makes_no_list_of_others(
     store: PassStore, name: str, error: type[Exception]
 ) -> None:
-    for one in ("shared", "theirs", "unused"):
-        store.lists.create(one, "before")
+    for list_name in ("shared", "theirs", "unused"):
+        store.lists.create(list_name, "before")
     scope = Scope(
         ("east",),
         frozenset({"gate"}),
@@ -214,4 +216,4 @@ def test_a_group_makes_no_list_of_others(
     )
     with pytest.raises(error):
         store.lists.save(name, "after", None, Requester("anna", "-", scope))
-    assert {one.note for one in store.lists.describe(EVERYTHING)} == {"before"}
+    assert {plate_list.note for plate_list in store.lists.describe(EVERYTHING)} == {"before"}

@@ -43,10 +43,10 @@ def clocks() -> MachineClocks:
 
 
 @pytest.fixture
-def stepped(url: str, clocks: MachineClocks, opening: Callable[..., PassStore]) -> PassStore:
+def stepped_store(url: str, clocks: MachineClocks, opening: Callable[..., PassStore]) -> PassStore:
     """Return a store whose two clocks a test moves."""
-    kept = clocks.make_store_clock
-    return opening(url, audit_days=30, clock=lambda: clocks.wall_s, kept=kept)
+    make_clock = clocks.make_store_clock
+    return opening(url, audit_days=30, clock=lambda: clocks.wall_s, make_clock=make_clock)
 
 
 def fill(store: PassStore, now_s: float) -> None:
@@ -65,7 +65,7 @@ def count_rows(database: Database, names: str) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("behind_s", "moves", "kept", "gone"),
+    ("behind_s", "moves", "kept_tables", "emptied_tables"),
     [
         *(
             pytest.param(0, [HALF_AN_HOUR, (0, step_s)], ALL, "", id=f"a step of {step_s}")
@@ -82,68 +82,68 @@ def count_rows(database: Database, names: str) -> list[int]:
     ],
 )
 def test_rows_are_deleted_when_they_are_old_by_both_clocks(
-    stepped: PassStore,
+    stepped_store: PassStore,
     clocks: MachineClocks,
     database: Database,
     behind_s: float,
     moves: list[tuple[float, float]],
-    kept: str,
-    gone: str,
+    kept_tables: str,
+    emptied_tables: str,
 ) -> None:
     clocks.wall_s -= behind_s
-    fill(stepped, clocks.wall_s)
-    stepped.delete_expired(clocks.wall_s)
+    fill(stepped_store, clocks.wall_s)
+    stepped_store.delete_expired(clocks.wall_s)
     for passed_s, step_s in moves:
         clocks.run(passed_s)
         clocks.wall_s += step_s
-        stepped.delete_expired(clocks.wall_s)
+        stepped_store.delete_expired(clocks.wall_s)
 
-    assert count_rows(database, kept) == [1 for _ in kept.split()]
-    assert count_rows(database, gone) == [0 for _ in gone.split()]
+    assert count_rows(database, kept_tables) == [1 for _ in kept_tables.split()]
+    assert count_rows(database, emptied_tables) == [0 for _ in emptied_tables.split()]
 
 
 def test_a_delivery_that_is_replayed_is_young_and_finished_anew(
-    stepped: PassStore, clocks: MachineClocks, database: Database
+    stepped_store: PassStore, clocks: MachineClocks, database: Database
 ) -> None:
-    fill(stepped, clocks.wall_s)
+    fill(stepped_store, clocks.wall_s)
     clocks.run(6 * DAY_S)
-    assert stepped.outbox.replay("webhook", 0.0, stepped.clock.now_s()) == 1
-    (again,) = stepped.outbox.claim("webhook", 9, clocks.wall_s, 60)
+    assert stepped_store.outbox.replay("webhook", 0.0, stepped_store.clock.now_s()) == 1
+    (again,) = stepped_store.outbox.claim("webhook", 9, clocks.wall_s, 60)
     assert again.created_s == NOW_S + 6 * DAY_S
-    stepped.outbox.confirm([again], clocks.wall_s)
+    stepped_store.outbox.confirm([again], clocks.wall_s)
     clocks.run(2 * DAY_S)
     clocks.wall_s += 40 * DAY_S
-    stepped.delete_expired(clocks.wall_s)
+    stepped_store.delete_expired(clocks.wall_s)
 
     assert count_rows(database, "deliveries") == [1]
 
 
 @pytest.mark.parametrize("step_s", STEPS)
 def test_no_login_waits_longer_than_it_is_told(
-    stepped: PassStore, clocks: MachineClocks, step_s: float
+    stepped_store: PassStore, clocks: MachineClocks, step_s: float
 ) -> None:
-    waits = [stepped.login_attempts.take([ANNA]) for _ in range(4)]
+    waits = [stepped_store.login_attempts.take([ANNA]) for _ in range(4)]
     clocks.wall_s += step_s
     assert waits == [0, 0, 0, 10]
-    assert stepped.login_attempts.take([ANNA]) == pytest.approx(10)
+    assert stepped_store.login_attempts.take([ANNA]) == pytest.approx(10)
     clocks.run(10.1)
-    assert stepped.login_attempts.take([ANNA]) == 0
+    assert stepped_store.login_attempts.take([ANNA]) == 0
 
 
 def test_a_session_ends_in_time_though_the_clock_goes_back_or_the_machine_is_off(
-    stepped: PassStore, clocks: MachineClocks
+    stepped_store: PassStore, clocks: MachineClocks
 ) -> None:
-    stepped.people.add(Person("anna", "viewer"), "hash", REQUESTER)
-    assert stepped.sessions.begin("anna", "hash", "token", 12 * HOUR_S)
+    stepped_store.people.add(Person("anna", "viewer"), "hash", REQUESTER)
+    assert stepped_store.sessions.begin("anna", "hash", "token", 12 * HOUR_S)
     clocks.run(11 * HOUR_S)
     clocks.wall_s -= 40 * DAY_S
-    assert stepped.sessions.find("token") is not None
+    assert stepped_store.sessions.find("token") is not None
     clocks.run(HOUR_S)
-    assert stepped.sessions.find("token") is None
+    assert stepped_store.sessions.find("token") is None
 
-    assert stepped.sessions.begin("anna", "hash", "another", 12 * HOUR_S)
+    assert stepped_store.sessions.begin("anna", "hash", "another", 12 * HOUR_S)
     clocks.wall_s += 13 * HOUR_S  # the store's clock does not know yet that it was off
-    assert stepped.sessions.find("another") is None
+    assert stepped_store.sessions.find("another") is None
 
 
 def deliver(store: PassStore, receiver: ScriptedReceiver) -> SinkQueue:
@@ -154,29 +154,29 @@ def deliver(store: PassStore, receiver: ScriptedReceiver) -> SinkQueue:
 
 @pytest.mark.parametrize("step_s", STEPS)
 def test_deliveries_pauses_and_leases_last_as_long_as_without_a_step(
-    stepped: PassStore, clocks: MachineClocks, step_s: float
+    stepped_store: PassStore, clocks: MachineClocks, step_s: float
 ) -> None:
-    stepped.write([make_event("claimed"), make_event("failed")], [WEBHOOK])
+    stepped_store.write([make_event("claimed"), make_event("failed")], [WEBHOOK])
     receiver = ScriptedReceiver(AWAY)
-    stepped.outbox.claim("webhook", 1, stepped.clock.now_s(), LEASE_S)
-    deliver(stepped, receiver)
+    stepped_store.outbox.claim("webhook", 1, stepped_store.clock.now_s(), LEASE_S)
+    deliver(stepped_store, receiver)
     clocks.wall_s += step_s
-    stepped.write([make_event("after")], [WEBHOOK])
+    stepped_store.write([make_event("after")], [WEBHOOK])
     for passed_s, ids in ((0, ["after"]), (5, ["failed"]), (LEASE_S - 5, ["claimed"])):
         clocks.run(passed_s)
         receiver.received.clear()
-        deliver(stepped, receiver)
+        deliver(stepped_store, receiver)
         assert receiver.received == [f"{name}_closed_0" for name in ids]
 
 
 def test_a_step_makes_no_event_old_enough_to_be_given_up(
-    stepped: PassStore, clocks: MachineClocks
+    stepped_store: PassStore, clocks: MachineClocks
 ) -> None:
-    stepped.write([make_event("tried")], [WEBHOOK])
+    stepped_store.write([make_event("tried")], [WEBHOOK])
     for _ in range(MIN_ATTEMPTS):
-        assert stepped.outbox.claim("webhook", 1, stepped.clock.now_s(), 0)
+        assert stepped_store.outbox.claim("webhook", 1, stepped_store.clock.now_s(), 0)
     clocks.wall_s += 40 * DAY_S
-    assert deliver(stepped, ScriptedReceiver(AWAY)).status.abandoned == 0
+    assert deliver(stepped_store, ScriptedReceiver(AWAY)).status.abandoned == 0
     clocks.wall_s -= 80 * DAY_S
     clocks.run(GIVE_UP_S + 1)
-    assert deliver(stepped, ScriptedReceiver(AWAY)).status.abandoned == 1
+    assert deliver(stepped_store, ScriptedReceiver(AWAY)).status.abandoned == 1

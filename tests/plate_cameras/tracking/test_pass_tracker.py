@@ -40,7 +40,7 @@ def alone(seen: Sequence[tuple[float, Plate]]) -> Looks:
 
 
 def closed(events: Sequence[PassEvent]) -> list[str]:
-    return [event.passed.text for event in events if event.kind == "closed"]
+    return [event.vehicle_pass.text for event in events if event.kind == "closed"]
 
 
 def test_two_unreadable_cars_that_meet_keep_their_directions() -> None:
@@ -48,7 +48,7 @@ def test_two_unreadable_cars_that_meet_keep_their_directions() -> None:
     looks: Looks = [
         (t, [plate((200 + 200 * t, 150), ""), plate((600 - 200 * t, 160), "")]) for t in times
     ]
-    passes = [event.passed for event in follow(new_tracker(), looks)]
+    passes = [event.vehicle_pass for event in follow(new_tracker(), looks)]
     ends = {
         (round(one.observations[0].plate.xyxy[0]), round(one.observations[-1].plate.xyxy[0]))
         for one in passes
@@ -114,7 +114,7 @@ def test_a_parked_row_gives_each_car_once_and_stays_small() -> None:
     tracker = new_tracker()
     events = [event for n in range(150) for event in tracker.update(frame(n / 2), Plates((*row,)))]
     assert [event.kind for event in events] == ["agreed"] * 4
-    passes = [event.passed for event in tracker.close()]
+    passes = [event.vehicle_pass for event in tracker.close()]
     assert [len(one.observations) for one in passes] == [MAX_OBSERVATIONS] * 4
     assert {(one.first_seen_s, one.last_seen_s) for one in passes} == {(0, 74.5)}
 
@@ -131,7 +131,11 @@ def test_a_parked_row_gives_each_car_once_and_stays_small() -> None:
 def test_a_car_whose_plate_the_frames_edge_cuts_is_never_told_by_its_text(middle) -> None:
     cut = [(at / 4, [plate(middle, "A123BC77", 0.99)]) for at in range(40)]
     (event,) = follow(new_tracker(), cut)
-    assert (event.kind, event.passed.text, event.passed.candidates) == ("closed", "", ())
+    assert (event.kind, event.vehicle_pass.text, event.vehicle_pass.candidates) == (
+        "closed",
+        "",
+        (),
+    )
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["leaves", "arrives"])
@@ -140,8 +144,8 @@ def test_a_car_that_the_frames_edge_cuts_keeps_the_text_of_its_whole_looks(order
     cut = [plate((950.0 + 6 * at, 200.0), "A123BC77", 0.99, width=90.0) for at in range(6)]
     looks = [(at / 4, [seen]) for at, seen in enumerate([*whole, *cut][::order])]
     events = follow(new_tracker(), looks)
-    assert {event.passed.text for event in events} == {"A123BC777"}
-    assert len({event.passed.id for event in events}) == 1
+    assert {event.vehicle_pass.text for event in events} == {"A123BC777"}
+    assert len({event.vehicle_pass.id for event in events}) == 1
 
 
 def test_directions_and_lines_and_zones_are_told() -> None:
@@ -158,13 +162,13 @@ def test_directions_and_lines_and_zones_are_told() -> None:
     ]
     events = follow(new_tracker(camera), looks)
     assert [event.kind for event in events] == ["agreed", "updated", "closed"]
-    passed = events[-1].passed
+    passed = events[-1].vehicle_pass
     assert passed.direction == "towards"
     assert [(one.line, one.side, one.time_s) for one in passed.crossings] == [
         ("stop line", "right", 1.5)
     ]
     assert passed.zones == ("far", "near")
-    assert events[0].passed.zones == ("far",)
+    assert events[0].vehicle_pass.zones == ("far",)
 
 
 def test_other_settings_hold_from_the_next_frame_on() -> None:
@@ -174,7 +178,7 @@ def test_other_settings_hold_from_the_next_frame_on() -> None:
     tracker.configure(replace(CAMERA, zones=(Zone("new", everything),)))
     tracker.update(frame(0.5), Plates((plate((300, 100)),)))
     (event,) = tracker.close()
-    assert (event.passed.zones, event.passed.first_seen_s) == (("new",), 0)
+    assert (event.vehicle_pass.zones, event.vehicle_pass.first_seen_s) == (("new",), 0)
 
 
 def test_a_stream_that_changes_its_size_keeps_its_passes() -> None:
@@ -184,7 +188,7 @@ def test_a_stream_that_changes_its_size_keeps_its_passes() -> None:
     half = plate((200 + 75 * 1.5 - 75, 50), width=50)
     tracker.update(frame(1.5, (500, 250)), Plates((half,)))
     (event,) = tracker.close()
-    assert len(event.passed.observations) == 4
+    assert len(event.vehicle_pass.observations) == 4
 
 
 @pytest.mark.parametrize(
@@ -204,7 +208,7 @@ def test_a_machine_whose_clock_was_never_set_begins_no_new_stream() -> None:
     for t, one in crossing((0, 0.5)):
         tracker.update(live_frame(STEADY + t, t), Plates((one,)))  # 1970
     assert tracker.open_passes == 1
-    assert len(tracker.close()[0].passed.observations) == 2
+    assert len(tracker.close()[0].vehicle_pass.observations) == 2
 
 
 @pytest.mark.parametrize(
@@ -276,7 +280,7 @@ def test_a_text_agrees_when_its_score_reaches_both_thresholds(
     of: str, above: float, agreed: list[str]
 ) -> None:
     looks = alone(crossing((0, 0.5)))
-    score = follow(new_tracker(), looks)[0].passed.text_score
+    score = follow(new_tracker(), looks)[0].vehicle_pass.text_score
     thresholds = {"agreement_threshold": 0.0, "text_threshold": 0.0, of: score + above}
     events = follow(new_tracker(replace(CAMERA, **thresholds)), looks)
     assert [event.kind for event in events[:-1]] == agreed
@@ -322,14 +326,16 @@ def test_every_pass_is_closed_once_and_agrees_once(steps: list[tuple[float, list
         time_s += step
         looks.append((time_s, seen))
     events = follow(tracker, looks)
-    ends = [event.passed.id for event in events if event.kind == "closed"]
-    agreed = [event.passed.id for event in events if event.kind == "agreed"]
+    ends = [event.vehicle_pass.id for event in events if event.kind == "closed"]
+    agreed = [event.vehicle_pass.id for event in events if event.kind == "agreed"]
     assert len(set(ends)) == len(ends)
     assert len(set(agreed)) == len(agreed)
     assert set(agreed) <= set(ends)
-    last = {event.passed.id: event.kind for event in events}
+    last = {event.vehicle_pass.id: event.kind for event in events}
     assert set(last.values()) <= {"closed"}
-    assert all(event.passed.first_seen_s <= event.passed.last_seen_s for event in events)
+    assert all(
+        event.vehicle_pass.first_seen_s <= event.vehicle_pass.last_seen_s for event in events
+    )
     assert tracker.open_passes == 0
 
 
@@ -358,9 +364,11 @@ def test_a_pass_that_was_told_goes_on_when_an_earlier_track_proves_to_be_its_own
     events += tracker.close()
     assert shown[-3:] == [("2", "3"), ("1", "3"), ("2", "3")]
     assert sorted(closed(events)) == [FIRST, SECOND]
-    (first,) = [event.passed for event in events if kinds([event]) == [("closed", FIRST)]]
+    (first,) = [event.vehicle_pass for event in events if kinds([event]) == [("closed", FIRST)]]
     assert first.observations[0].time_s == 0
-    starts = {event.passed.first_seen_s for event in events if event.passed.text == FIRST}
+    starts = {
+        event.vehicle_pass.first_seen_s for event in events if event.vehicle_pass.text == FIRST
+    }
     assert starts == {0.5}
 
 
@@ -395,7 +403,7 @@ def test_steps_of_the_wall_clock_change_nothing_but_the_times_that_are_shown(
     assert kinds(stepped) == kinds(usual)
     offsets: dict[str, set[float]] = {}
     for one, other in zip(stepped, usual, strict=True):
-        assert one.passed.last_moment_s == other.passed.last_moment_s
-        moved = one.passed.last_seen_s - other.passed.last_seen_s
-        offsets.setdefault(one.passed.id, set()).add(round(moved, 3))
+        assert one.vehicle_pass.last_moment_s == other.vehicle_pass.last_moment_s
+        moved = one.vehicle_pass.last_seen_s - other.vehicle_pass.last_seen_s
+        offsets.setdefault(one.vehicle_pass.id, set()).add(round(moved, 3))
     assert all(len(each) == 1 for each in offsets.values())

@@ -43,14 +43,14 @@ def passes(*pictures: tuple[Frame, tuple[Plate, ...]], camera: Camera = CAMERA) 
 def test_one_picture_is_a_pass_and_two_readings_agree() -> None:
     events = passes((sent(0, "A123BC77"), (plate(LEFT, score=0.95),)))
     assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
-    assert is_settled(events[0].passed, 0.9)
-    assert [reading.source for reading in events[0].passed.observations] == ["", "camera"]
+    assert is_settled(events[0].vehicle_pass, 0.9)
+    assert [reading.source for reading in events[0].vehicle_pass.observations] == ["", "camera"]
 
 
 def test_our_reading_alone_is_a_pass_that_opens_no_gate() -> None:
     events = passes((sent(0), (plate(LEFT, score=0.95),)))
     assert kinds(events) == [("closed", "A123BC77")]
-    assert not is_settled(events[0].passed, 0.0)
+    assert not is_settled(events[0].vehicle_pass, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -60,22 +60,25 @@ def test_our_reading_alone_is_a_pass_that_opens_no_gate() -> None:
 def test_the_surer_reading_decides(ours: float, camera_score: float, text: str) -> None:
     seen = plate(LEFT, "A123BC77", ours)
     [event] = passes((sent(0, "A123BC78", camera_score), (seen,)))
-    assert event.passed.text in (text, "")
-    assert event.passed.candidates[0][0] == text
-    assert {reading.plate.text for reading in event.passed.observations} == {"A123BC77", "A123BC78"}
+    assert event.vehicle_pass.text in (text, "")
+    assert event.vehicle_pass.candidates[0][0] == text
+    assert {reading.plate.text for reading in event.vehicle_pass.observations} == {
+        "A123BC77",
+        "A123BC78",
+    }
 
 
 def test_a_plate_that_only_the_camera_has_read_keeps_no_picture() -> None:
     [event] = passes((sent(0, "A123BC77"), ()))
-    assert event.passed.text == "A123BC77"
-    assert event.passed.zones == ()
-    assert event.passed.best.pictures == ()
+    assert event.vehicle_pass.text == "A123BC77"
+    assert event.vehicle_pass.zones == ()
+    assert event.vehicle_pass.best.pictures == ()
 
 
 def test_the_vehicle_is_the_one_that_the_camera_has_read() -> None:
     parked, passing = plate(LEFT, "M456OP199", width=200), plate(RIGHT, "A123BC77")
     [event] = passes((sent(0, "A123BC71", 0.5), (parked, passing)))
-    assert event.passed.best.observation.plate == passing
+    assert event.vehicle_pass.best.observation.plate == passing
     assert len(passes((sent(0), (parked, passing)))) == 2
 
 
@@ -83,14 +86,14 @@ def test_pictures_with_the_same_text_are_one_vehicle_whatever_their_order() -> N
     shown = (plate(LEFT),)
     events = passes((sent(5, "A123BC77"), shown), (sent(2), shown), (sent(7), shown))
     assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
-    closed = events[-1].passed
+    closed = events[-1].vehicle_pass
     assert [round(reading.time_s - 1e9) for reading in closed.observations] == [2, 5, 5, 7]
 
 
 def test_a_late_picture_is_a_pass_of_its_time() -> None:
     shown = (plate(LEFT, score=0.95),)
     events = passes((sent(7200, "A123BC77"), shown), (sent(0, "A123BC77"), shown))
-    closed = [event.passed for event in events if event.kind == "closed"]
+    closed = [event.vehicle_pass for event in events if event.kind == "closed"]
     assert sorted(round(passed.first_seen_s - 1e9) for passed in closed) == [0, 7200]
     assert {passed.last_moment_s for passed in closed} == {0, 7200}  # by which gates tell its age
 
@@ -107,7 +110,7 @@ def test_a_pass_ends_when_no_more_pictures_come() -> None:
 def test_a_message_of_a_camera_makes_the_same_pass_whenever_it_is_read() -> None:
     def id_of(digest: bytes, camera: Camera = CAMERA) -> str:
         picture = (sent(0, "A123BC77", digest=digest), (plate(LEFT),))
-        return passes(picture, camera=camera)[-1].passed.id
+        return passes(picture, camera=camera)[-1].vehicle_pass.id
 
     first = id_of(b"a digest of a message")
     assert id_of(b"a digest of a message") == first
@@ -120,14 +123,14 @@ def test_a_copy_of_a_picture_is_no_second_look() -> None:
     shown = (plate(LEFT, score=0.95),)
     events = passes((first, shown), (replace(copied, jpeg=first.jpeg), shown))
     assert kinds(events) == [("closed", "A123BC77")]
-    assert not is_settled(events[0].passed, 0.0)
+    assert not is_settled(events[0].vehicle_pass, 0.0)
 
 
 def test_what_cameras_alone_say_opens_no_gate() -> None:
     """However often it sends, it agrees with nobody."""
     [event] = passes(*((sent(at, "A123BC77"), ()) for at in range(5)))
     assert kinds([event]) == [("closed", "A123BC77")]
-    assert not is_settled(replace(event.passed, progress="agreed"), 0.0)
+    assert not is_settled(replace(event.vehicle_pass, progress="agreed"), 0.0)
 
 
 AREA = Zone("drive", ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)))

@@ -156,9 +156,9 @@ def test_an_event_that_cannot_be_handed_on_keeps_no_other_back() -> None:
             return [make_event("closed", id_="bad"), make_event("closed", id_="good")]
 
     async def receive(event: PassEvent) -> None:
-        if event.passed.id == "bad":
+        if event.vehicle_pass.id == "bad":
             raise OSError("no descriptors")
-        received.append(event.passed.id)
+        received.append(event.vehicle_pass.id)
 
     stream = ScriptedStream()
     loop, _ = make_loop(stream, AWAY, receive=receive, tracker=TwoPasses)

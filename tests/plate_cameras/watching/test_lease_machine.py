@@ -89,8 +89,8 @@ class Process:
         if not await self.sharing.permit(frame):
             return None
         event = make_event(camera=camera)
-        passed = replace(event.passed, last_moment_s=now_s)
-        claim = self.sharing.claim(replace(event, passed=passed)).claim
+        passed = replace(event.vehicle_pass, last_moment_s=now_s)
+        claim = self.sharing.claim(replace(event, vehicle_pass=passed)).claim
         return claim.epoch if claim and claim.is_certain else None
 
 

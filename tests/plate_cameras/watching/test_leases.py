@@ -123,13 +123,13 @@ class Member:
     def claim_of(self, last_seen_s: float, *, moment_s: float) -> LeaseClaim | None:
         """Return the claim of a pass, by the steady time of its last frame."""
         event = make_event(camera="gate")
-        passed = replace(event.passed, last_seen_s=last_seen_s, last_moment_s=moment_s)
-        return self.sharing.claim(replace(event, passed=passed)).claim
+        passed = replace(event.vehicle_pass, last_seen_s=last_seen_s, last_moment_s=moment_s)
+        return self.sharing.claim(replace(event, vehicle_pass=passed)).claim
 
     def claim_at(self, last_seen_s: float) -> LeaseClaim | None:
         event = make_event(camera="gate")
-        passed = replace(event.passed, last_seen_s=last_seen_s)
-        return self.sharing.claim(replace(event, passed=passed)).claim
+        passed = replace(event.vehicle_pass, last_seen_s=last_seen_s)
+        return self.sharing.claim(replace(event, vehicle_pass=passed)).claim
 
 
 @asynccontextmanager

@@ -66,7 +66,7 @@ class Site:
         self.received.append(event)
 
     def kinds(self, camera: str) -> list[str]:
-        return [event.kind for event in self.received if event.passed.camera == camera]
+        return [event.kind for event in self.received if event.vehicle_pass.camera == camera]
 
     async def follow_until(self, is_reached: Callable[[], object], *cameras: Camera) -> None:
         async def run() -> None:

@@ -79,7 +79,7 @@ def measure(
         if truth:
             outcomes.append(judge_clip(truth, tracked_clip.events))
         else:
-            closed = [event.passed for event in tracked_clip.events if event.kind == "closed"]
+            closed = [event.vehicle_pass for event in tracked_clip.events if event.kind == "closed"]
             tables[clip.name] = closed
     return outcomes, tables, tracked
 

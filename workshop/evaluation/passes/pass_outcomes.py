@@ -63,8 +63,10 @@ class ClipOutcome:
 
 def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
     """Judge the events of a clip."""
-    closed = [event.passed for event in events if event.kind == "closed"]
-    agreed = {event.passed.id: event.passed for event in events if event.kind == "agreed"}
+    closed = [event.vehicle_pass for event in events if event.kind == "closed"]
+    agreed = {
+        event.vehicle_pass.id: event.vehicle_pass for event in events if event.kind == "agreed"
+    }
     shown = [vehicles_of(vehicle_pass, truth) for vehicle_pass in closed]
     by_vehicle: dict[int, list[Pass]] = {}
     for one, seen in zip(closed, shown, strict=True):

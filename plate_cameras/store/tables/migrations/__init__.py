@@ -39,11 +39,13 @@ def upgrade(database: Database) -> None:
             METADATA.create_all(connection, checkfirst=False)
             create_text_index(connection)
             command.stamp(configuration, "head")
-        elif revision in (known := [one.revision for one in script.walk_revisions()]):
+        elif revision in (revisions := [step.revision for step in script.walk_revisions()]):
             command.upgrade(configuration, "head")
         else:
-            wanted = " or ".join(known)
-            raise StoreError(f"tables: wanted revision {wanted}, got {revision}; see CHANGELOG.md")
+            wanted_revision = " or ".join(revisions)
+            raise StoreError(
+                f"tables: wanted revision {wanted_revision}, got {revision}; see CHANGELOG.md"
+            )
 
 
 def _read_revision(connection: sa.Connection) -> str | None:

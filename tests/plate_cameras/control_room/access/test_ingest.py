@@ -93,7 +93,9 @@ async def _read(store: PassStore, camera: Camera, answers: object) -> list[PassE
     stream = Sources(Decoders(), store).open(camera)
     loop = CameraLoop(camera, stream, make_tracker(camera), recognizer, receive)
     task = asyncio.ensure_future(loop.run())
-    while len(store.pushed.waiting(camera.name)) > len(loop.unfinished) and not task.done():
+    while (
+        len(store.pushed_pictures.waiting(camera.name)) > len(loop.unfinished) and not task.done()
+    ):
         await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.wait({task})
@@ -141,20 +143,20 @@ def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room)
     send(room, "own", form(("shot", "image/jpeg", SHOWN)), "office")
     camera = Camera("own", "push:other", message=MessageForm())
     asyncio.run(read_and_die(camera))
-    assert [event.passed.text for event in read(room, camera)] == ["A123BC77"]
-    assert room.store.pushed.waiting("own") == []
+    assert [event.vehicle_pass.text for event in read(room, camera)] == ["A123BC77"]
+    assert room.store.pushed_pictures.waiting("own") == []
 
 
 def test_of_a_picture_that_the_service_refuses_the_cameras_reading_is_left(room: Room) -> None:
     send(room, "axis", AXIS)
     [event] = read(room, camera_of("axis"), PictureError("too many plates"))
-    assert (event.passed.text, event.passed.best.pictures) == ("A123BC77", ())
+    assert (event.vehicle_pass.text, event.vehicle_pass.best.pictures) == ("A123BC77", ())
 
 
 def test_a_damaged_picture_is_left_out_and_others_are_read(room: Room) -> None:
     send(room, "axis", VENDORS["axis"]("B777BB77", b"\xff\xd8\xff" + b"damaged" * 1000))
     send(room, "axis", AXIS)
-    assert {event.passed.text for event in read(room, camera_of("axis"))} == {"A123BC77"}
+    assert {event.vehicle_pass.text for event in read(room, camera_of("axis"))} == {"A123BC77"}
 
 
 def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> None:
@@ -162,7 +164,7 @@ def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> Non
     assert send(room, "hikvision", heartbeat)[1] == {"result": "ignored"}
     hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
     send(room, "hikvision", hikvision("A123BC77", SHOWN, time=hour_ago))
-    passed = read(room, camera_of("hikvision"))[-1].passed
+    passed = read(room, camera_of("hikvision"))[-1].vehicle_pass
     assert time.time() - passed.first_seen_s == pytest.approx(3600, abs=30)
     now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     assert passed.last_moment_s is not None
@@ -244,8 +246,8 @@ def test_all_cameras_share_a_limit_and_leave_room_for_each_other(
     for name, number in itertools.product(names, range(10)):
         picture = PushedPicture(name, bytes([number]), SHOWN, "", 0.0, 1e9, "wall")
         with suppress(TooManyWaiting):
-            room.store.pushed.put(picture)
-    assert all(room.store.pushed.waiting(name) for name in names)
+            room.store.pushed_pictures.put(picture)
+    assert all(room.store.pushed_pictures.waiting(name) for name in names)
     status, answer = send(room, "axis", OTHER)
     assert status == 503
     assert f"at most {most} bytes of all cameras, got" in answer["detail"]
@@ -255,4 +257,4 @@ def test_what_waits_is_deleted_with_its_plate(room: Room) -> None:
     send(room, "axis", AXIS)
     send(room, "axis", OTHER)
     room.store.delete_plate("A123BC77", TESTER)
-    assert [left.text for left in room.store.pushed.waiting("axis")] == ["B777BB77"]
+    assert [left.text for left in room.store.pushed_pictures.waiting("axis")] == ["B777BB77"]

@@ -24,7 +24,7 @@ def ids(room: Room, query: str = "") -> list[str]:
 
 def test_a_pass_has_the_fields_of_its_event_and_more(filled: Room) -> None:
     (shown,) = filled.get("/v1/passes?camera=gate")["passes"]
-    event = describe_pass(make_event("gate-1").passed)
+    event = describe_pass(make_event("gate-1").vehicle_pass)
     event["best"] |= {"part": None, "blur": "none"}
     assert {name: shown[name] for name in event} == event
     assert {name: shown[name] for name in shown.keys() - event.keys()} == {

@@ -30,9 +30,9 @@ from tests.plate_cameras.store.stored_events import (
     WEBHOOK,
     find_ids,
     make_event,
-    pictured,
     read_column,
     read_rows,
+    with_pictures,
 )
 
 TEXT, MISREAD, OTHER = "Y908XE77", "Y903XK77", "M007KM99"
@@ -49,26 +49,27 @@ STATES = [
 ]
 
 
-def shown(event: PassEvent, name: bytes) -> PassEvent:
-    return pictured(event, PICTURE + name + b" crop", PICTURE + name + b" frame")
+def show(event: PassEvent, name: bytes) -> PassEvent:
+    return with_pictures(event, PICTURE + name + b" crop", PICTURE + name + b" frame")
 
 
-def misread() -> PassEvent:
+def make_misread() -> PassEvent:
     """Return another vehicle's pass, one of whose frames was read as the plate."""
-    wrong = make_event("wrong", TEXT).passed.observations[:1]
-    looks = wrong + make_event("misread", MISREAD).passed.observations
+    wrong_looks = make_event("wrong", TEXT).vehicle_pass.observations[:1]
+    looks = wrong_looks + make_event("misread", MISREAD).vehicle_pass.observations
     candidates = ((MISREAD, 0.9), (TEXT, 0.05))
     return make_event("misread", MISREAD, observations=looks, candidates=candidates)
 
 
 def events_of_the_plate() -> list[PassEvent]:
     unread = make_event("unread", TEXT)
+    unread_pass = replace(unread.vehicle_pass, text="", candidates=())
     return [
-        shown(make_event("a", TEXT, "agreed"), b"early"),
-        shown(make_event("a", TEXT, "updated", last_seen_s=NOW_S - 30), b"later"),
-        shown(make_event("a", TEXT, last_seen_s=NOW_S - 20), b"last"),
-        *(shown(make_event(f"again {at}", TEXT), bytes([at])) for at in range(20)),
-        shown(replace(unread, passed=replace(unread.passed, text="", candidates=())), b"unread"),
+        show(make_event("a", TEXT, "agreed"), b"early"),
+        show(make_event("a", TEXT, "updated", last_seen_s=NOW_S - 30), b"later"),
+        show(make_event("a", TEXT, last_seen_s=NOW_S - 20), b"last"),
+        *(show(make_event(f"again {at}", TEXT), bytes([at])) for at in range(20)),
+        show(replace(unread, vehicle_pass=unread_pass), b"unread"),
     ]
 
 
@@ -78,13 +79,13 @@ def fill(store: PassStore) -> None:
     entries = ListEntry(TEXT, "flat 4", edits=2), ListEntry(OTHER, f"second car of {SPACED}")
     store.lists.put("residents", entries)
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
-    others = [make_event(f"other {at}", f"B{at:03d}KM{at % 90 + 10}") for at in range(OTHERS)]
-    corrected = make_event("corrected", TEXT, "agreed"), make_event("corrected", MISREAD)
-    for events in (others[::2], *([event] for event in events_of_the_plate())):
+    other_events = [make_event(f"other {at}", f"B{at:03d}KM{at % 90 + 10}") for at in range(OTHERS)]
+    corrected_events = make_event("corrected", TEXT, "agreed"), make_event("corrected", MISREAD)
+    for events in (other_events[::2], *([event] for event in events_of_the_plate())):
         store.write(events, [WEBHOOK])
     for delivery in store.outbox.claim(WEBHOOK.name, 50, NOW_S, 60):
         store.outbox.confirm([delivery], NOW_S)
-    for event in (*others[1::2], misread(), *corrected):
+    for event in (*other_events[1::2], make_misread(), *corrected_events):
         store.write([event], [WEBHOOK])
     store.write([make_event("listed", OTHER)], [WEBHOOK])
     for query in (*map(PassQuery, (TEXT, CYRILLIC, "Y9*")), PassQuery(parts=(TEXT,))):
@@ -99,18 +100,18 @@ def fill_folders(store: PassStore) -> None:
     """Add events to the spool and to the rejected ones, one of which is damaged."""
     spool = store.writer.spool
     for name in ("waits", "damaged"):
-        spool.put(address([shown(make_event(name, TEXT), name.encode())], [], NOW_S))
+        spool.put(address([show(make_event(name, TEXT), name.encode())], [], NOW_S))
     spool.reject(sorted(spool.folder.glob("*.event"))[1], "a test")
     [aside] = spool.folder.glob("rejected/*")
     os.truncate(aside, aside.stat().st_size - 9)
 
 
-def places_of(folder: Path, *wanted: bytes) -> set[str]:
+def places_of(folder: Path, *contents: bytes) -> set[str]:
     """Return the top-level names of the files that contain some bytes."""
     return {
         file.relative_to(folder).parts[0]
         for file in folder.rglob("*")
-        if file.is_file() and any(one in file.read_bytes() for one in wanted)
+        if file.is_file() and any(content in file.read_bytes() for content in contents)
     }
 
 
@@ -135,23 +136,21 @@ def test_other_vehicles_stay_when_a_plate_is_deleted(store: PassStore, database:
     store.delete_plate(TEXT, REQUESTER, entries=True)
 
     assert len(read_rows(database, passes.c.number)) == OTHERS + 3
-    kept = store.get("misread", REQUESTER)
-    assert kept.found.candidates == ((MISREAD, 0.9),)
-    assert [reading.text for reading in kept.readings] == ["", MISREAD, MISREAD]
+    details = store.get("misread", REQUESTER)
+    assert details.found_pass.candidates == ((MISREAD, 0.9),)
+    assert [reading.text for reading in details.readings] == ["", MISREAD, MISREAD]
     assert sorted(find_ids(store, PassQuery(MISREAD))) == ["corrected", "misread"]
     assert store.get("listed", REQUESTER).hits[0].note == "second car of deleted"
     assert store.lists.describe(EVERYTHING)[0].note == "with deleted"
-    documents = {one.id: one.document for one in store.outbox.claim("webhook", 999, NOW_S, 60)}
+    deliveries = store.outbox.claim("webhook", 999, NOW_S, 60)
+    documents = {delivery.id: delivery.document for delivery in deliveries}
     candidates = documents["misread_closed_0"]["data"]["candidates"]
     assert [candidate["text"] for candidate in candidates] == [MISREAD]
-    early = documents["corrected_agreed_0"]["data"]
-    assert (early["text"], early["text_native"], early["candidates"][0]["text"][:1]) == (
-        "",
-        "",
-        "B",
-    )
-    asked = read_rows(database, searches.c.number, searches.c.query, searches.c.why)[:5]
-    assert [query for _, query, _ in asked] == [
+    early_pass = documents["corrected_agreed_0"]["data"]
+    assert (early_pass["text"], early_pass["text_native"]) == ("", "")
+    assert early_pass["candidates"][0]["text"].startswith("B")
+    entries = read_rows(database, searches.c.number, searches.c.query, searches.c.why)[:5]
+    assert [query for _, query, _ in entries] == [
         {"text": "deleted"},
         {"text": "deleted"},
         {"text": "Y9*"},
@@ -159,8 +158,8 @@ def test_other_vehicles_stay_when_a_plate_is_deleted(store: PassStore, database:
         {},
     ]
     reasons = {"request of the owner of deleted", "the owner of deleted asks"}
-    assert {why for *_, why in asked} == reasons
-    texts = {name: one.document["last_text"] for name, one in store.live.states().items()}
+    assert {why for *_, why in entries} == reasons
+    texts = {name: state.document["last_text"] for name, state in store.live.states().items()}
     assert texts == {"gate": "", "yard": OTHER}
 
 
@@ -266,11 +265,11 @@ def test_stills_that_may_show_the_vehicle_are_deleted(store: PassStore) -> None:
 def test_records_of_gates_in_all_watchers_files_are_deleted(
     store: PassStore, database: Database, tmp_path: Path
 ) -> None:
-    own = tmp_path / "spool" / "watcher-2"
-    own.mkdir()
+    folder = tmp_path / "spool" / "watcher-2"
+    folder.mkdir()
     record = GateOpening("g", "gate", "a", TEXT, "", "", "opened", "", NOW_S)
     for name in (FILE, REJECTED, f"{REJECTED}.kept-5"):
-        (own / name).write_bytes(to_line(record) + b'{"text": "' + TEXT.encode())
+        (folder / name).write_bytes(to_line(record) + b'{"text": "' + TEXT.encode())
 
     assert store.delete_plate(TEXT, REQUESTER).openings == 6
     assert places_of(tmp_path, TEXT.encode()) == set()
@@ -281,14 +280,14 @@ def test_records_of_gates_in_all_watchers_files_are_deleted(
 def test_a_deletion_goes_on_after_an_error_and_retention_ends_it(
     store: PassStore, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.write([make_event("a", TEXT), misread()], [WEBHOOK])
+    store.write([make_event("a", TEXT), make_misread()], [WEBHOOK])
 
     def fail(*_: object) -> int:
         raise StoreUnavailable("the disk is full")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(picture_removals, "remove_pictures", fail)
-        broken.setattr(remains, "erase_remains", fail)
+    with monkeypatch.context() as patch:
+        patch.setattr(picture_removals, "remove_pictures", fail)
+        patch.setattr(remains, "erase_remains", fail)
         with pytest.raises(StoreUnavailable, match="the disk is full"):
             store.delete_plate(TEXT, REQUESTER)
     assert find_ids(store, PassQuery()) == ["misread"]

@@ -11,7 +11,7 @@ from orchestrator.plates import Plate
 from plate_cameras.passes import Pass, PassEvent
 from plate_cameras.store.erasing import erasures
 from plate_cameras.store.erasing.erasures import admit, find_erased, forget
-from plate_cameras.store.erasing.plate_requests import ids_of
+from plate_cameras.store.erasing.plate_requests import select_ids_of
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.schema import erased_passes
 from plate_cameras.store.writing.addressed_events import address
@@ -28,12 +28,12 @@ TEXT, OTHER, THIRD = "Y908XE77", "Y903XK77", "B007KM17"
 
 def remember(store: PassStore, *texts: str, kept_s: float = NOW_S) -> list[int]:
     database = store.writer.database
-    return [erasures.remember(database, text, ids_of(text), NOW_S, kept_s) for text in texts]
+    return [erasures.remember(database, text, select_ids_of(text), NOW_S, kept_s) for text in texts]
 
 
 def admit_all(store: PassStore, *events: PassEvent) -> list[PassEvent]:
     with store.writer.database.writing() as connection:
-        return [one.event for one in admit(connection, address(events, [], NOW_S))]
+        return [event.event for event in admit(connection, address(events, [], NOW_S))]
 
 
 def find(store: PassStore, *texts: str) -> set[str]:
@@ -41,13 +41,14 @@ def find(store: PassStore, *texts: str) -> set[str]:
         return find_erased(connection, texts)
 
 
-def unread(pass_id: str, *texts: str) -> PassEvent:
+def make_unread(pass_id: str, *texts: str) -> PassEvent:
     """Return an event of a pass without a text, with the readings of its frames."""
     event = make_event(pass_id)
-    (one, _), best = event.passed.observations, event.passed.best
-    looks = tuple(replace(one, plate=make_plate(text)) for text in texts)
-    passed = replace(event.passed, text="", candidates=(), observations=looks)
-    return replace(event, passed=replace(passed, best=replace(best, observation=looks[-1])))
+    (look, _), best = event.vehicle_pass.observations, event.vehicle_pass.best
+    looks = tuple(replace(look, plate=make_plate(text)) for text in texts)
+    changes = {"text": "", "candidates": (), "observations": looks}
+    best = replace(best, observation=looks[-1])
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, best=best, **changes))
 
 
 def test_events_of_all_deleted_plates_are_dropped_and_others_stay_as_they_are(
@@ -65,8 +66,10 @@ def test_events_of_all_deleted_plates_are_dropped_and_others_stay_as_they_are(
 
 def test_an_unread_pass_is_dropped_if_one_of_its_frames_shows_the_plate(store: PassStore) -> None:
     remember(store, TEXT)
-    other = unread("b", OTHER, THIRD)
-    assert admit_all(store, unread("a", TEXT, OTHER), unread("c", OTHER, TEXT), other) == [other]
+    other = make_unread("b", OTHER, THIRD)
+    assert admit_all(
+        store, make_unread("a", TEXT, OTHER), make_unread("c", OTHER, TEXT), other
+    ) == [other]
 
 
 @pytest.mark.parametrize(("late_s", "is_kept"), [(59.0, False), (60.0, True)])
@@ -88,18 +91,18 @@ def test_an_event_of_a_deleted_pass_is_dropped_whenever_its_clock_says_that_it_b
     assert admit_all(store, make_event("a", TEXT, **later), new) == [new]
 
 
-def misread_in_a_frame(passed: Pass, wrong: Plate) -> Pass:
-    first, *others = passed.observations
-    return replace(passed, observations=(replace(first, plate=wrong), *others))
+def misread_in_a_frame(vehicle_pass: Pass, wrong: Plate) -> Pass:
+    first, *others = vehicle_pass.observations
+    return replace(vehicle_pass, observations=(replace(first, plate=wrong), *others))
 
 
-def misread_in_the_best_frame(passed: Pass, wrong: Plate) -> Pass:
-    observation = replace(passed.best.observation, plate=wrong)
-    return replace(passed, best=replace(passed.best, observation=observation))
+def misread_in_the_best_frame(vehicle_pass: Pass, wrong: Plate) -> Pass:
+    observation = replace(vehicle_pass.best.observation, plate=wrong)
+    return replace(vehicle_pass, best=replace(vehicle_pass.best, observation=observation))
 
 
-def misread_in_all(passed: Pass, wrong: Plate) -> Pass:
-    return replace(passed, candidates=wrong.candidates)
+def misread_in_all(vehicle_pass: Pass, wrong: Plate) -> Pass:
+    return replace(vehicle_pass, candidates=wrong.candidates)
 
 
 NO_TEXT = {"text": "", "raw_text": "", "text_score": 0.0}
@@ -127,7 +130,7 @@ def test_another_vehicle_s_event_loses_the_text_wherever_it_was_misread(
 ) -> None:
     event, plate = make_event("a", OTHER), make_plate(OTHER)
     late, stored = (
-        replace(event, passed=misread(event.passed, replace(plate, **fields)))
+        replace(event, vehicle_pass=misread(event.vehicle_pass, replace(plate, **fields)))
         for fields in (wrong, kept)
     )
     remember(store, TEXT)

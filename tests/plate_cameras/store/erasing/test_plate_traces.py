@@ -10,7 +10,7 @@ import pytest
 
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.erasing import plate_traces
-from plate_cameras.store.erasing.plate_traces import erase_traces, redact, without_text
+from plate_cameras.store.erasing.plate_traces import erase_traces, redact, remove_text
 from plate_cameras.store.errors import StoreError, StoreUnavailable
 from plate_cameras.store.finding.export import export_passes
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
@@ -19,13 +19,7 @@ from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import searches
 from plate_cameras.store.writing.pictures import PictureFolder
-from tests.plate_cameras.store.stored_events import (
-    NOW_S,
-    REQUESTER,
-    WEBHOOK,
-    make_event,
-    read_rows,
-)
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event, read_rows
 
 TEXT, OTHER = "Y908XE77", "Y903XK77"
 CYRILLIC = "\u0443908\u0445\u043577"
@@ -49,7 +43,7 @@ CYRILLIC = "\u0443908\u0445\u043577"
     ],
 )
 def test_items_about_a_text_leave_a_value(value: object, kept: object) -> None:
-    assert without_text(value, "A") == kept
+    assert remove_text(value, "A") == kept
 
 
 @pytest.mark.parametrize(
@@ -69,13 +63,13 @@ def test_a_text_is_redacted_however_it_is_written(words: str, redacted: str) -> 
     assert redact(words, TEXT) == redacted
 
 
-def misread(pass_id: str = "a") -> PassEvent:
+def make_misread(pass_id: str = "a") -> PassEvent:
     """Return a pass in whose frames the plate is the reading, a candidate, or absent."""
     candidates = ((OTHER, 0.9), (TEXT, 0.05))
-    one, _ = make_event(pass_id, OTHER).passed.observations
+    look, _ = make_event(pass_id, OTHER).vehicle_pass.observations
     changes = {"text": TEXT, "candidates": ()}, {"candidates": candidates}, {}
     looks = tuple(
-        replace(one, time_s=one.time_s + at, plate=replace(one.plate, **change))
+        replace(look, time_s=look.time_s + at, plate=replace(look.plate, **change))
         for at, change in enumerate(changes)
     )
     return make_event(pass_id, OTHER, observations=looks, candidates=candidates)
@@ -87,7 +81,7 @@ def test_many_passes_are_changed_in_small_transactions(
 ) -> None:
     monkeypatch.setattr(plate_traces, "BATCH", batch)
     names = [f"{at}" for at in range(5)]
-    store.write([misread(name) for name in names], [WEBHOOK])
+    store.write([make_misread(name) for name in names], [WEBHOOK])
     erase_traces(database, TEXT)
 
     assert all(TEXT not in str(store.get(name, REQUESTER)) for name in names)
@@ -104,8 +98,8 @@ def test_searches_of_many_pages_lose_the_plate(
         store.search(PassQuery(text), Requester("officer", why))
     erase_traces(database, TEXT)
 
-    found = read_rows(database, searches.c.number, searches.c.query, searches.c.why)
-    assert [(query["text"], why) for _, query, why in found] == [
+    rows = read_rows(database, searches.c.number, searches.c.query, searches.c.why)
+    assert [(query["text"], why) for _, query, why in rows] == [
         ("deleted", "a"),
         (OTHER, "of deleted"),
         (OTHER, "b"),
@@ -126,48 +120,53 @@ def test_the_other_traces_go_though_those_of_passes_cannot(
     with pytest.raises(StoreUnavailable, match="the disk is full"):
         erase_traces(database, TEXT)
 
-    assert [one.note for one in store.lists.describe(EVERYTHING)] == ["not deleted"]
-    assert [one[1] for one in read_rows(database, searches.c.number, searches.c.query)] == [
+    assert [plate_list.note for plate_list in store.lists.describe(EVERYTHING)] == ["not deleted"]
+    assert [row[1] for row in read_rows(database, searches.c.number, searches.c.query)] == [
         {"text": "deleted"}
     ]
 
 
 @pytest.fixture
-def filled(store: PassStore) -> PassStore:
+def filled_store(store: PassStore) -> PassStore:
     """Return a store with passes of the plate, of a similar text, and of the plate in one frame."""
-    looks = make_event("c", TEXT).passed.observations
+    looks = make_event("c", TEXT).vehicle_pass.observations
     in_a_frame = make_event("c", "", candidates=(), observations=looks)
     store.write([make_event("a", TEXT), make_event("b", OTHER), in_a_frame], [WEBHOOK])
     return store
 
 
-def test_a_plate_is_exported_into_a_folder_or_a_zip_file(filled: PassStore, tmp_path: Path) -> None:
-    out, packed = tmp_path / "out", tmp_path / "out.zip"
-    assert [filled.export_plate(TEXT, target, REQUESTER) for target in (out, packed)] == [2, 2]
+def test_a_plate_is_exported_into_a_folder_or_a_zip_file(
+    filled_store: PassStore, tmp_path: Path
+) -> None:
+    out, archive_file = tmp_path / "out", tmp_path / "out.zip"
+    assert filled_store.export_plate(TEXT, out, REQUESTER) == 2
+    assert filled_store.export_plate(TEXT, archive_file, REQUESTER) == 2
     tables = [json.loads(line) for line in (out / "passes.jsonl").read_text().splitlines()]
     of_plate, in_a_frame = sorted(tables, key=lambda table: table["found"]["id"])
     assert (of_plate["found"]["id"], in_a_frame["found"]["id"]) == ("a", "c")
     assert of_plate["readings"][0]["text"] == TEXT
     crop = f"pictures/{of_plate['found']['crop']}.jpg"
     assert (out / crop).read_bytes() == b"crop a"
-    with zipfile.ZipFile(packed) as archive:
+    with zipfile.ZipFile(archive_file) as archive:
         assert archive.read(crop) == b"crop a"
         assert len(archive.read("passes.jsonl").splitlines()) == 2
         assert len(archive.namelist()) == 5
     with pytest.raises(StoreError, match="exists"):
-        filled.export_plate(TEXT, packed, REQUESTER)
+        filled_store.export_plate(TEXT, archive_file, REQUESTER)
 
 
-def test_each_question_is_recorded(filled: PassStore, database: Database, tmp_path: Path) -> None:
-    filled.search(PassQuery("Y90*", cameras=("gate",)), REQUESTER)
-    filled.get("a", REQUESTER)
-    filled.export_plate(TEXT, tmp_path / "plate", REQUESTER)
-    filled.delete_plate(TEXT, REQUESTER)
+def test_each_question_is_recorded(
+    filled_store: PassStore, database: Database, tmp_path: Path
+) -> None:
+    filled_store.search(PassQuery("Y90*", cameras=("gate",)), REQUESTER)
+    filled_store.get("a", REQUESTER)
+    filled_store.export_plate(TEXT, tmp_path / "plate", REQUESTER)
+    filled_store.delete_plate(TEXT, REQUESTER)
 
     names = "number", "kind", "query", "count", "who", "why"
-    found = read_rows(database, *(searches.c[name] for name in names))
-    assert {one[4:] for one in found} == {("officer", "case 12")}
-    assert [one[1:4] for one in found] == [
+    rows = read_rows(database, *(searches.c[name] for name in names))
+    assert {row[4:] for row in rows} == {("officer", "case 12")}
+    assert [row[1:4] for row in rows] == [
         ("search", {"text": "Y90*", "cameras": ["gate"]}, 2),
         ("get", {"id": "a"}, 1),
         ("export plate", {"text": "deleted"}, 2),
@@ -179,7 +178,9 @@ def test_each_question_is_recorded(filled: PassStore, database: Database, tmp_pa
 def test_an_export_has_one_pass_in_memory(store: PassStore, tmp_path: Path, name: str) -> None:
     store.write([make_event("a")], [])
     details = store.get("a", REQUESTER)
-    hit = replace(details, found=replace(details.found, text="A" * 100_000, crop=None, frame=None))
+    hit = replace(
+        details, found_pass=replace(details.found_pass, text="A" * 100_000, crop=None, frame=None)
+    )
     tracemalloc.start()
     count = export_passes(
         (hit for _ in range(100)), PictureFolder(tmp_path / "no"), tmp_path / name

@@ -26,14 +26,14 @@ from tests.plate_cameras.store.stored_events import (
     WEBHOOK,
     find_ids,
     make_event,
-    pictured,
     read_rows,
+    with_pictures,
 )
 
 
 def test_passes_and_all_that_belongs_to_them_are_kept_for_thirty_days(store: PassStore) -> None:
     store.write([make_event("a", first_seen_s=NOW_S)], [WEBHOOK])
-    crop = store.get("a", REQUESTER).found.crop or ""
+    crop = store.get("a", REQUESTER).found_pass.crop or ""
     assert store.delete_expired(NOW_S + 30 * DAY_S).passes == 0
     counts = store.delete_expired(NOW_S + 30 * DAY_S + 2)
     assert (counts.passes, counts.pictures) == (1, 2)
@@ -77,8 +77,8 @@ def test_a_list_may_have_its_own_time(
 
 def test_a_picture_stays_while_another_pass_shows_it(store: PassStore) -> None:
     first, second = make_event("a"), make_event("b", first_seen_s=NOW_S + DAY_S)
-    store.write([first, pictured(second, b"crop b", first.passed.best.frame_jpeg)], [])
-    frame = store.get("a", REQUESTER).found.frame or ""
+    store.write([first, with_pictures(second, b"crop b", first.vehicle_pass.best.frame_jpeg)], [])
+    frame = store.get("a", REQUESTER).found_pass.frame or ""
 
     assert store.delete_expired(NOW_S + 30 * DAY_S + 60).pictures == 1
     assert store.picture(frame) == b"frame a"
@@ -197,7 +197,7 @@ def test_the_audit_has_a_time_of_its_own(
 def test_pictures_that_no_pass_shows_are_removed_after_a_day(
     store: PassStore, tmp_path: Path
 ) -> None:
-    store.write([pictured(make_event("a", first_seen_s=time.time()), b"shown")], [])
+    store.write([with_pictures(make_event("a", first_seen_s=time.time()), b"shown")], [])
     folder = tmp_path / "pictures/ab/cd"
     folder.mkdir(parents=True)
     for name in ("abcd" * 16 + ".jpg", ".new-x", "notes.txt"):

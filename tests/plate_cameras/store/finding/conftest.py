@@ -16,7 +16,7 @@ from tests.plate_cameras.store.postgresql_server import PostgresqlServer
 def empty_store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PassStore]:
-    """Return an empty store, which the fixture `filled` of a module fills."""
+    """Return an empty store, which the fixture `filled_store` of a module fills."""
     folder = tmp_path_factory.mktemp("filled")
     url = f"sqlite:///{folder / 'passes.db'}"
     if request.param == "postgresql":

@@ -20,7 +20,7 @@ NUMBERS = count()
 
 
 def read(reader: ChangeReader) -> list[tuple[str, str]]:
-    return [(one.kind, one.found.id) for one in reader.read()]
+    return [(change.kind, change.found_pass.id) for change in reader.read()]
 
 
 def test_events_are_read_once_in_their_order(store: PassStore) -> None:
@@ -51,7 +51,7 @@ def test_a_number_that_was_rolled_back_is_not_waited_for(
     reader = ChangeReader(store.changes)
     later = reader.last + 2
     skip_a_number(database, later)
-    assert [one.number for one in reader.read()] == [later]
+    assert [change.number for change in reader.read()] == [later]
     until(lambda: reader.read() == [] and reader.settled == later, "a reader that has settled")
 
 
@@ -90,7 +90,7 @@ def test_more_changes_than_a_page_are_read_page_by_page(store: PassStore) -> Non
     store.write([make_event(f"p{number}") for number in range(PAGE + 1)], [])
     first, second = reader.read(), reader.read()
     assert (len(first), len(second)) == (PAGE, 1)
-    assert [one.settled for one in first] == [one.number for one in first]
+    assert [change.settled for change in first] == [change.number for change in first]
 
 
 def skip_a_number(database: Database, number: int) -> None:
@@ -124,11 +124,11 @@ def test_a_transaction_that_commits_late_is_not_missed(
         log(quick, "quick")
         quick.commit()
         (first,) = reader.read()
-        assert first.found.id == "quick"
+        assert first.found_pass.id == "quick"
         assert first.settled == first.number - 2  # a listener that begins again gets both
         slow.commit()
         (second,) = reader.read()
-        assert second.found.id == "slow"
+        assert second.found_pass.id == "slow"
         assert second.number == first.number - 1
     assert reader.read() == []
     until(lambda: reader.read() == [] and reader.settled == first.number, "a settled reader")

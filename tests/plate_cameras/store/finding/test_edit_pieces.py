@@ -11,7 +11,7 @@ ALPHABET = "0123456789ABEKMHOPCTYX"
 
 
 @pytest.mark.parametrize(
-    ("text", "edits", "cut"),
+    ("text", "edits", "pieces"),
     [
         pytest.param("A123BC77", 1, EditPieces(("^A12", "3BC77$")), id="one edit"),
         pytest.param("A123BC50", 2, EditPieces(("^A1", "23B", "C50$")), id="two edits"),
@@ -24,8 +24,8 @@ ALPHABET = "0123456789ABEKMHOPCTYX"
         pytest.param("AB77", 1, EditPieces(("^AB", "77$"), 1, ("B77$", "^A")), id="shortest"),
     ],
 )
-def test_a_text_is_cut_into_rare_pieces(text: str, edits: int, cut: EditPieces) -> None:
-    assert split_for_edits(text, edits) == cut
+def test_a_text_is_cut_into_rare_pieces(text: str, edits: int, pieces: EditPieces) -> None:
+    assert split_for_edits(text, edits) == pieces
 
 
 def damage(text: str, edits: list[tuple[int, str]]) -> str:
@@ -46,15 +46,15 @@ def test_a_similar_text_has_a_piece_unchanged(
     start: str, end: str, edits: list[tuple[int, str]]
 ) -> None:
     text = f"{start}{end}".ljust(7, "A")
-    cut = split_for_edits(text, 2)
-    assert "".join(cut.pieces) == f"^{text}$"
-    assert min(map(len, cut.pieces)) >= 3
+    pieces = split_for_edits(text, 2)
+    assert "".join(pieces.pieces) == f"^{text}$"
+    assert min(map(len, pieces.pieces)) >= 3
     similar = damage(text, edits)
 
-    unchanged = [at for at, piece in enumerate(cut.pieces) if piece in similar]
-    companions = [companion for companion in cut.companions if companion in similar]
-    assert unchanged
-    assert unchanged != [cut.frequent] or companions or not cut.companions
+    unchanged_places = [at for at, piece in enumerate(pieces.pieces) if piece in similar]
+    companions = [companion for companion in pieces.companions if companion in similar]
+    assert unchanged_places
+    assert unchanged_places != [pieces.frequent] or companions or not pieces.companions
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ def make_passes(story: str) -> list[PassEvent]:
         seen_s = NOW_S - 500 + 10 * at
         times_s = {"first_seen_s": seen_s, "last_seen_s": seen_s + 1}
         changes: dict[str, Any] = {**times_s, "direction": direction}
-        passed = replace(event.passed, **changes)
-        events.append(PassEvent("closed", passed))
+        vehicle_pass = replace(event.vehicle_pass, **changes)
+        events.append(PassEvent("closed", vehicle_pass))
     return events
 
 
@@ -55,7 +55,7 @@ def make_passes(story: str) -> list[PassEvent]:
 def test_the_last_pass_decides(store: PassStore, site: Site, story: str, inside: str) -> None:
     store.write(make_passes(story), [])
     page = store.inside.page(site, QUERY, REQUESTER)
-    assert "".join(one.text[0] for one in page.passes) == inside
+    assert "".join(found_pass.text[0] for found_pass in page.passes) == inside
     store.inside.count([site])
     assert store.inside.counts == {"yard": SiteCounts(len(inside), 0)}
 
@@ -64,20 +64,21 @@ def test_pages_and_times_limit_the_answer(store: PassStore) -> None:
     store.write(make_passes("in:A in:B in:C in:E"), [])
     first = store.inside.page(TWO, replace(QUERY, limit=3), REQUESTER)
     second = store.inside.page(TWO, replace(QUERY, limit=3, cursor=first.cursor), REQUESTER)
-    texts = [one.text[0] for page in (first, second) for one in page.passes]
+    texts = [found_pass.text[0] for page in (first, second) for found_pass in page.passes]
     assert (texts, second.cursor) == (["E", "C", "B", "A"], "")
-    some = replace(QUERY, from_s=NOW_S - 495, until_s=NOW_S - 475)
-    assert [one.text[0] for one in store.inside.page(TWO, some, REQUESTER).passes] == ["C", "B"]
+    query = replace(QUERY, from_s=NOW_S - 495, until_s=NOW_S - 475)
+    page = store.inside.page(TWO, query, REQUESTER)
+    assert [found_pass.text[0] for found_pass in page.passes] == ["C", "B"]
 
 
 def test_who_stays_too_long_is_counted(store: PassStore) -> None:
     store.write(make_passes("in:A in:B in:C out:A"), [])
-    limited = replace(TWO, max_stay_hours=485 / 3600)
-    store.inside.count([limited])
+    site = replace(TWO, max_stay_hours=485 / 3600)
+    store.inside.count([site])
     assert store.inside.counts == {"yard": SiteCounts(2, 1)}
-    overstays = InsideQuery.of(limited, NOW_S, overstays=True)
-    page = store.inside.page(limited, overstays, REQUESTER)
-    assert [passed.text[0] for passed in page.passes] == ["B"]
+    overstays = InsideQuery.of(site, NOW_S, overstays=True)
+    page = store.inside.page(site, overstays, REQUESTER)
+    assert [found_pass.text[0] for found_pass in page.passes] == ["B"]
     store.inside.count([])
     assert store.inside.counts == {}
 

@@ -17,7 +17,7 @@ CYRILLIC = "\u0430123\u0432\u044177"
 
 
 @pytest.fixture(scope="module")
-def filled(empty_store: PassStore) -> PassStore:
+def filled_store(empty_store: PassStore) -> PassStore:
     """Return a store that tests only read."""
     fill(empty_store)
     return empty_store
@@ -68,20 +68,20 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize(("conditions", "found"), QUERIES)
-def test_a_search_finds(filled: PassStore, conditions: dict[str, Any], found: str) -> None:
-    assert "".join(find_ids(filled, PassQuery(**conditions))) == found
+@pytest.mark.parametrize(("conditions", "ids"), QUERIES)
+def test_a_search_finds(filled_store: PassStore, conditions: dict[str, Any], ids: str) -> None:
+    assert "".join(find_ids(filled_store, PassQuery(**conditions))) == ids
 
 
-@pytest.mark.parametrize(("conditions", "found"), QUERIES)
+@pytest.mark.parametrize(("conditions", "ids"), QUERIES)
 def test_frequent_texts_are_found_by_a_walk(
-    filled: PassStore, monkeypatch: pytest.MonkeyPatch, conditions: dict[str, Any], found: str
+    filled_store: PassStore, monkeypatch: pytest.MonkeyPatch, conditions: dict[str, Any], ids: str
 ) -> None:
     monkeypatch.setattr(pass_finder, "RARE", -1)
     monkeypatch.setattr(pass_finder, "RARE_LATELY", -1)
     monkeypatch.setattr(pass_finder, "FIRST_STEPS", 1)
 
-    assert "".join(find_ids(filled, PassQuery(**conditions))) == found
+    assert "".join(find_ids(filled_store, PassQuery(**conditions))) == ids
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_pages_follow_each_other(store: PassStore, conditions: dict[str, Any]) -
     first = store.search(PassQuery(**conditions, limit=1), REQUESTER)
     rest = store.search(PassQuery(**conditions, limit=50, cursor=first.cursor or "0_0"), REQUESTER)
 
-    assert [one.id for one in first.passes + rest.passes] == everything
+    assert [found_pass.id for found_pass in first.passes + rest.passes] == everything
     assert rest.cursor == ""
 
 
@@ -118,10 +118,10 @@ def test_pages_follow_each_other(store: PassStore, conditions: dict[str, Any]) -
     ],
 )
 def test_what_cannot_be_searched_is_said(
-    filled: PassStore, conditions: dict[str, Any], message: str
+    filled_store: PassStore, conditions: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=message):
-        filled.search(PassQuery(**conditions), REQUESTER)
+        filled_store.search(PassQuery(**conditions), REQUESTER)
 
 
 def test_a_search_needs_a_reason() -> None:

@@ -25,7 +25,7 @@ PLANS = {"looked up": (2000, 1), "walked in part": (20, 60), "walked": (-1, 1)}
 
 
 @dataclass(frozen=True)
-class Written:
+class Sample:
     """A pass in the form for the scan."""
 
     id: str
@@ -34,10 +34,10 @@ class Written:
     first_seen_s: float
 
 
-def make_passes() -> list[Written]:
+def make_passes() -> list[Sample]:
     """Return passes with similar texts; the oldest have other regions."""
     rng = random.Random(5)
-    written = []
+    samples = []
     for number in range(COUNT):
         regions = REGIONS[2:] if number < COUNT / 2 else REGIONS
         digits = "".join(rng.choices(DIGITS, k=3))
@@ -45,45 +45,47 @@ def make_passes() -> list[Written]:
         text = f"{letters[0]}{digits}{letters[1]}{letters[2]}{rng.choice(regions)}"
         text = rng.choice((text, text, text[1:], text[:5] + text[6:], ""))
         seen_s = NOW_S - COUNT + number // 2  # two passes at each time
-        written.append(Written(f"p{number:03}", text, rng.choice(CAMERAS), seen_s))
-    rng.shuffle(written)
-    return written
+        samples.append(Sample(f"p{number:03}", text, rng.choice(CAMERAS), seen_s))
+    rng.shuffle(samples)
+    return samples
 
 
 PASSES = make_passes()
 
 
 @pytest.fixture(scope="module")
-def filled(empty_store: PassStore) -> PassStore:
+def filled_store(empty_store: PassStore) -> PassStore:
     events = [
-        make_event(one.id, one.text, camera=one.camera, first_seen_s=one.first_seen_s)
-        for one in PASSES
+        make_event(sample.id, sample.text, camera=sample.camera, first_seen_s=sample.first_seen_s)
+        for sample in PASSES
     ]
     empty_store.write(events, [])
     return empty_store
 
 
-def matches(written: Written, query: PassQuery) -> bool:
+def matches(sample: Sample, query: PassQuery) -> bool:
     pattern = re.escape(query.text or "*").replace(r"\*", ".*").replace(r"\?", ".")
-    is_near = bool(query.edits) and Levenshtein.distance(written.text, query.text) <= query.edits
+    is_near = bool(query.edits) and Levenshtein.distance(sample.text, query.text) <= query.edits
     return (
-        (is_near or bool(not query.edits and re.fullmatch(pattern, written.text)))
-        and all(part in written.text for part in query.parts)
-        and (not query.cameras or written.camera in query.cameras)
-        and (query.from_s is None or written.first_seen_s >= query.from_s)
-        and (query.until_s is None or written.first_seen_s < query.until_s)
+        (is_near or bool(not query.edits and re.fullmatch(pattern, sample.text)))
+        and all(part in sample.text for part in query.parts)
+        and (not query.cameras or sample.camera in query.cameras)
+        and (query.from_s is None or sample.first_seen_s >= query.from_s)
+        and (query.until_s is None or sample.first_seen_s < query.until_s)
     )
 
 
 def scan(query: PassQuery, numbers: Mapping[str, int]) -> list[str]:
     """Return the ids of a page by looking at every pass."""
-    found = [one for one in PASSES if matches(one, query)]
-    found.sort(key=lambda one: (one.first_seen_s, numbers[one.id]), reverse=True)
-    return [one.id for one in found][: query.limit]
+    samples = [sample for sample in PASSES if matches(sample, query)]
+    samples.sort(key=lambda sample: (sample.first_seen_s, numbers[sample.id]), reverse=True)
+    return [sample.id for sample in samples][: query.limit]
 
 
 def pick_pieces(pattern: str) -> st.SearchStrategy[str]:
-    return st.sampled_from(sorted({part for one in PASSES for part in cut(one.text, pattern)}))
+    return st.sampled_from(
+        sorted({part for sample in PASSES for part in cut(sample.text, pattern)})
+    )
 
 
 def cut(text: str, pattern: str) -> Iterator[str]:
@@ -99,12 +101,12 @@ texts = st.one_of(
     st.sampled_from(["A???BE77", "A*7", "?0*77", "*Q*", "QQ*", "A1*BE*", "*0?7*"]),
 )
 parts = st.lists(
-    pick_pieces("{}").map(lambda one: one[:4]) | st.sampled_from(["Q", "7Q"]), max_size=2
+    pick_pieces("{}").map(lambda text: text[:4]) | st.sampled_from(["Q", "7Q"]), max_size=2
 )
 similar = st.tuples(
-    pick_pieces("{}").filter(lambda one: len(one) >= 7),
+    pick_pieces("{}").filter(lambda text: len(text) >= 7),
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", "A", "7", "Q", "01"])), max_size=2),
-).map(lambda drawn: damage(*drawn))
+).map(lambda draw: damage(*draw))
 others: dict[str, st.SearchStrategy[Any]] = {
     "cameras": st.sampled_from([(), (), ("gate",), ("yard", "roof"), ("attic",)]),
     "from_s": st.none() | st.integers(0, COUNT // 2).map(lambda after: NOW_S - COUNT + after),
@@ -129,19 +131,19 @@ def damage(text: str, edits: Sequence[tuple[int, str]]) -> str:
     ("rare", "steps"), [pytest.param(*values, id=name) for name, values in PLANS.items()]
 )
 def test_a_search_finds_what_a_scan_finds(
-    filled: PassStore, monkeypatch: pytest.MonkeyPatch, rare: int, steps: int
+    filled_store: PassStore, monkeypatch: pytest.MonkeyPatch, rare: int, steps: int
 ) -> None:
     monkeypatch.setattr(pass_finder, "RARE", rare)
     monkeypatch.setattr(pass_finder, "RARE_LATELY", rare)
     monkeypatch.setattr(pass_finder, "FIRST_STEPS", steps)
-    everything = filled.search(PassQuery(limit=MAX_PAGE), REQUESTER).passes
-    numbers = {one.id: one.number for one in everything}
+    everything = filled_store.search(PassQuery(limit=MAX_PAGE), REQUESTER).passes
+    numbers = {found_pass.id: found_pass.number for found_pass in everything}
 
     @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
     @given(queries)
     def check(conditions: dict[str, Any]) -> None:
         query = PassQuery(**conditions)
-        page = filled.search(query, REQUESTER)
-        assert [one.id for one in page.passes] == scan(query, numbers)
+        page = filled_store.search(query, REQUESTER)
+        assert [found_pass.id for found_pass in page.passes] == scan(query, numbers)
 
     check()

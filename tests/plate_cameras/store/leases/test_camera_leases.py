@@ -6,12 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.leases.camera_leases import (
-    FORGOTTEN_S,
-    CameraLeases,
-    read_clock,
-    share_of,
-)
+from plate_cameras.store.leases.camera_leases import FORGOTTEN_S, CameraLeases, read_clock, share_of
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import camera_leases, watchers
 from tests.plate_cameras.store.stored_events import Clock, read_column
@@ -41,8 +36,8 @@ def test_a_second_watcher_gets_what_the_first_gives_back(leases: CameraLeases) -
     assert leases.hold("two", NAMES).epochs == {"d": 2, "e": 2}
     assert leases.hold("one", NAMES).epochs == {"a": 1, "b": 1, "c": 1}
     leases.leave("one")
-    found = leases.hold("two", NAMES)
-    assert ({*found.epochs}, found.quota) == ({*NAMES}, 5)
+    holding = leases.hold("two", NAMES)
+    assert ({*holding.epochs}, holding.quota) == ({*NAMES}, 5)
 
 
 @pytest.mark.parametrize("step_s", [-40 * 86400.0, -3600.0, 0.0, 3600.0, 40 * 86400.0])
@@ -62,8 +57,8 @@ def test_only_cameras_of_a_watcher_that_died_are_taken_whatever_the_databases_cl
     clock.now_s += leases.lease_s - 0.1
     assert leases.hold("two", NAMES).epochs == {}
     clock.now_s += 0.1
-    found = leases.hold("two", NAMES)
-    assert (found.epochs, found.quota) == (dict.fromkeys(NAMES, 2), 5)
+    holding = leases.hold("two", NAMES)
+    assert (holding.epochs, holding.quota) == (dict.fromkeys(NAMES, 2), 5)
     assert leases.hold("one", NAMES, takes=False).epochs == {}
 
 
@@ -133,12 +128,12 @@ def test_a_watcher_that_takes_nothing_has_no_share(
     leases: CameraLeases, database: Database
 ) -> None:
     assert leases.hold("two", NAMES, takes=False).epochs == {}
-    found = leases.hold("one", NAMES, most=2)
-    assert len(found.epochs) == 2
+    holding = leases.hold("one", NAMES, most=2)
+    assert len(holding.epochs) == 2
     with database.reading() as connection:
         now_s = read_clock(connection)
-        held = sa.select(camera_leases).where(camera_leases.c.watcher == "one")
-        row = connection.execute(held).first()
+        statement = sa.select(camera_leases).where(camera_leases.c.watcher == "one")
+        row = connection.execute(statement).first()
     assert row is not None
     assert 0 < row.expires_s - now_s <= leases.lease_s  # by the database's clock
     assert row.expires_s - row.taken_s == pytest.approx(leases.lease_s)
@@ -167,8 +162,8 @@ def test_a_lease_that_another_transaction_has_is_skipped(
     leases.hold("one", NAMES)
     leases.leave("one")
     with database.writing() as other:
-        taken = sa.select(camera_leases).where(camera_leases.c.camera == "a").with_for_update()
-        other.execute(taken)
+        statement = sa.select(camera_leases).where(camera_leases.c.camera == "a").with_for_update()
+        other.execute(statement)
         assert sorted(leases.hold("two", NAMES).epochs) == ["b", "c", "d", "e"]
     assert sorted(leases.hold("two", NAMES).epochs) == [*NAMES]
 

@@ -47,7 +47,7 @@ def replace_by(lists: PlateLists, letter: str) -> None:
 
 
 @pytest.fixture
-def listed(store: PassStore) -> PassStore:
+def listed_store(store: PassStore) -> PassStore:
     """Return a store with a long list."""
     store.lists.create("residents")
     replace_by(store.lists, "A")
@@ -61,15 +61,15 @@ def texts_of(store: PassStore) -> list[str]:
 @contextmanager
 def counted_rows() -> Iterator[list[int]]:
     """Yield the number of rows that each transaction has changed."""
-    changed: Counter[int] = Counter()
+    row_counts: Counter[int] = Counter()
     of_transactions: list[int] = []
 
     def count(connection: sa.Connection, cursor: Any, statement: str, *_: Any) -> None:
         if statement.startswith(("INSERT", "UPDATE", "DELETE")):
-            changed[id(connection)] += max(cursor.rowcount, 0)
+            row_counts[id(connection)] += max(cursor.rowcount, 0)
 
     def end(connection: sa.Connection) -> None:
-        of_transactions.append(changed.pop(id(connection), 0))
+        of_transactions.append(row_counts.pop(id(connection), 0))
 
     listeners: dict[str, Callable[..., None]] = {"after_cursor_execute": count, "commit": end}
     for name, listener in listeners.items():
@@ -86,13 +86,13 @@ def interrupted(
     change: Callable[[], object], steps: int = 4, moment: str = "checkin"
 ) -> Iterator[None]:
     """Make a change after a number of database steps, or with `commit` before the last one is."""
-    ended = 0
+    step = 0
 
     def end(*_: Any) -> None:
-        nonlocal ended
-        ended += 1
-        if ended == steps:
-            ended += 1
+        nonlocal step
+        step += 1
+        if step == steps:
+            step += 1
             change()
 
     target = sa.pool.Pool if moment == "checkin" else sa.Engine
@@ -114,10 +114,10 @@ def interrupted(
     ],
 )
 def test_each_transaction_changes_few_rows(
-    listed: PassStore, change: Callable[[Any], object]
+    listed_store: PassStore, change: Callable[[Any], object]
 ) -> None:
     with counted_rows() as of_transactions:
-        change(listed.lists)
+        change(listed_store.lists)
     assert sum(of_transactions) >= BATCH
     assert max(of_transactions) <= BATCH + 5  # the list itself, and the audit
 
@@ -134,39 +134,41 @@ def test_hits_of_a_deleted_list_go_in_short_transactions(store: PassStore) -> No
 
 
 @pytest.mark.parametrize("replacing", [True, False])
-def test_readers_see_the_old_list_or_the_new_one(listed: PassStore, *, replacing: bool) -> None:
-    old, lookup = texts_of(listed), ListLookup()
+def test_readers_see_the_old_list_or_the_new_one(
+    listed_store: PassStore, *, replacing: bool
+) -> None:
+    old, lookup = texts_of(listed_store), ListLookup()
     new = texts("B") if replacing else old + texts("B")
-    seen: set[tuple[str, ...]] = set()
+    editions: set[tuple[str, ...]] = set()
     is_over = Event()
 
     def look() -> None:
         while not is_over.is_set():
-            listed.refresh(lookup)
-            seen.update(tuple(one.exact) for one in lookup.named(["residents"]))
-            seen.add(tuple(texts_of(listed)))
+            listed_store.refresh(lookup)
+            editions.update(tuple(plate_list.exact) for plate_list in lookup.named(["residents"]))
+            editions.add(tuple(texts_of(listed_store)))
 
     reader = Thread(target=look)
     reader.start()
-    listed.lists.import_csv("residents", to_csv(texts("B")), replacing=replacing)
+    listed_store.lists.import_csv("residents", to_csv(texts("B")), replacing=replacing)
     is_over.set()
     reader.join()
-    assert seen <= {tuple(old), tuple(new)}
-    assert texts_of(listed) == new
+    assert editions <= {tuple(old), tuple(new)}
+    assert texts_of(listed_store) == new
 
 
-def test_an_import_that_fails_amid_changes_nothing(listed: PassStore) -> None:
-    before = texts_of(listed)
+def test_an_import_that_fails_amid_changes_nothing(listed_store: PassStore) -> None:
+    before = texts_of(listed_store)
 
     def fail() -> None:
         raise RuntimeError("killed")
 
     with interrupted(fail, moment="commit"), pytest.raises(RuntimeError):
-        replace_by(listed.lists, "B")
-    assert texts_of(listed) == before
-    listed.lists.import_csv("residents", to_csv(["C000177"]), replacing=True)
-    assert texts_of(listed) == ["C000177"]
-    assert count_rows(listed) == 1
+        replace_by(listed_store.lists, "B")
+    assert texts_of(listed_store) == before
+    listed_store.lists.import_csv("residents", to_csv(["C000177"]), replacing=True)
+    assert texts_of(listed_store) == ["C000177"]
+    assert count_rows(listed_store) == 1
 
 
 def count_rows(store: PassStore) -> int:
@@ -174,41 +176,43 @@ def count_rows(store: PassStore) -> int:
         return connection.scalar(sa.select(sa.func.count()).select_from(list_entries)) or 0
 
 
-def test_changes_during_an_import_count(listed: PassStore) -> None:
-    added, removed, erased = ListEntry("X000177"), "A000077", "A000177"
+def test_changes_during_an_import_count(listed_store: PassStore) -> None:
+    new_entry, removed_text, erased_text = ListEntry("X000177"), "A000077", "A000177"
 
     def change() -> None:
-        listed.lists.put("residents", [added])
-        listed.lists.remove("residents", removed)
-        listed.delete_plate(erased, REQUESTER, entries=True)
+        listed_store.lists.put("residents", [new_entry])
+        listed_store.lists.remove("residents", removed_text)
+        listed_store.delete_plate(erased_text, REQUESTER, entries=True)
 
     with interrupted(change):
-        listed.lists.import_csv("residents", to_csv(texts("B")))
-    kept = [*texts("A")[2:], *texts("B"), added.text]
-    assert texts_of(listed) == kept
-    assert listed.lists.describe(EVERYTHING)[0].entries == len(kept)
+        listed_store.lists.import_csv("residents", to_csv(texts("B")))
+    kept_texts = [*texts("A")[2:], *texts("B"), new_entry.text]
+    assert texts_of(listed_store) == kept_texts
+    assert listed_store.lists.describe(EVERYTHING)[0].entries == len(kept_texts)
 
 
 @pytest.mark.parametrize(
-    ("change", "kept"),
+    ("change", "kept_texts"),
     [
         pytest.param(lambda lists: replace_by(lists, "C"), {"residents": texts("C")}, id="import"),
         pytest.param(lambda lists: lists.delete("residents"), {}, id="deletion"),
     ],
 )
 def test_an_import_into_a_list_that_is_replaced_or_deleted_ends(
-    listed: PassStore, change: Callable[[PlateLists], object], kept: dict[str, list[str]]
+    listed_store: PassStore,
+    change: Callable[[PlateLists], object],
+    kept_texts: dict[str, list[str]],
 ) -> None:
     with (
-        interrupted(lambda: change(listed.lists)),
+        interrupted(lambda: change(listed_store.lists)),
         pytest.raises(ChangedMeanwhile, match="nothing was imported"),
     ):
-        replace_by(listed.lists, "B")
-    assert {name: texts_of(listed) for name in listed.lists.names()} == kept
-    assert count_rows(listed) == sum(map(len, kept.values()))
+        replace_by(listed_store.lists, "B")
+    assert {name: texts_of(listed_store) for name in listed_store.lists.names()} == kept_texts
+    assert count_rows(listed_store) == sum(map(len, kept_texts.values()))
 
 
-def test_a_deleted_plate_stands_in_no_edition(listed: PassStore) -> None:
+def test_a_deleted_plate_stands_in_no_edition(listed_store: PassStore) -> None:
     def fail() -> None:
         raise SystemExit("killed: it cannot clean up")
 
@@ -217,36 +221,38 @@ def test_a_deleted_plate_stands_in_no_edition(listed: PassStore) -> None:
         interrupted(fail, 5, moment="commit"),
         pytest.raises(SystemExit),
     ):
-        listed.lists.import_csv("residents", to_csv(["A000177", *texts("B")]), replacing=True)
-    listed.delete_plate("A000177", REQUESTER, entries=True)
-    with listed.lists._database.reading() as connection:
+        listed_store.lists.import_csv("residents", to_csv(["A000177", *texts("B")]), replacing=True)
+    listed_store.delete_plate("A000177", REQUESTER, entries=True)
+    with listed_store.lists._database.reading() as connection:
         statement = sa.select(list_entries).where(list_entries.c.text == "A000177")
         assert connection.execute(statement).all() == []
 
 
-def test_an_import_during_an_export_is_told(listed: PassStore) -> None:
-    parts = listed.lists.export_csv("residents", REQUESTER)
+def test_an_import_during_an_export_is_told(listed_store: PassStore) -> None:
+    parts = listed_store.lists.export_csv("residents", REQUESTER)
     assert next(parts).startswith("text,")
-    replace_by(listed.lists, "B")
+    replace_by(listed_store.lists, "B")
     with pytest.raises(ChangedMeanwhile, match="replaced"):
         list(parts)
 
 
 def test_the_entries_of_a_list_have_an_upper_number(
-    listed: PassStore, monkeypatch: pytest.MonkeyPatch
+    listed_store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_editions, "MAX_ENTRIES", MANY)
     for change in (
-        lambda: listed.lists.put("residents", [ListEntry("B000177")]),
-        lambda: listed.lists.import_csv("residents", to_csv(["B000177"])),
-        lambda: listed.lists.import_csv("residents", to_csv(texts("B"))),
-        lambda: listed.lists.import_csv("residents", to_csv(texts("B", MANY + 1)), replacing=True),
+        lambda: listed_store.lists.put("residents", [ListEntry("B000177")]),
+        lambda: listed_store.lists.import_csv("residents", to_csv(["B000177"])),
+        lambda: listed_store.lists.import_csv("residents", to_csv(texts("B"))),
+        lambda: listed_store.lists.import_csv(
+            "residents", to_csv(texts("B", MANY + 1)), replacing=True
+        ),
     ):
         with pytest.raises(ParameterError, match=f"entries: wanted at most {MANY} in a list, got"):
             change()
-    listed.lists.put("residents", [ListEntry("A000177", "replaced")])
-    assert texts_of(listed) == texts("A")
-    assert count_rows(listed) == MANY
+    listed_store.lists.put("residents", [ListEntry("A000177", "replaced")])
+    assert texts_of(listed_store) == texts("A")
+    assert count_rows(listed_store) == MANY
 
 
 def test_lists_have_an_upper_number(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,16 +284,16 @@ def test_lists_are_read_without_the_lock_of_a_writer(store: PassStore) -> None:
     store.lists.create("residents")
     store.lists.put("residents", [ListEntry("A123BC77")])
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
-    locked: list[bool] = []
+    locks: list[bool] = []
 
     def note(connection: sa.Connection, _: Any, statement: str, *__: Any) -> None:
         if "FROM lists JOIN list_entries" in statement and "ORDER BY" in statement:
-            locked.append(connection.get_execution_options().get("begin") == "BEGIN IMMEDIATE")
+            locks.append(connection.get_execution_options().get("begin") == "BEGIN IMMEDIATE")
 
     event.listen(sa.Engine, "after_cursor_execute", note)
     try:
         store.write([make_event("a")], [])
     finally:
         event.remove(sa.Engine, "after_cursor_execute", note)
-    assert locked == [False]
+    assert locks == [False]
     assert [hit.text for hit in store.get("a", REQUESTER).hits] == ["A123BC77"]

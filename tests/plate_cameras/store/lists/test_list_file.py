@@ -80,7 +80,7 @@ NOT_A_PLATE = "such as A123BC77"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "proposal"),
     [
         pytest.param("AO12BC77", "such as A012BC77", id="O for 0"),
         pytest.param("AO12BC777", "such as A012BC777", id="O for 0 beside a longer code"),
@@ -102,11 +102,11 @@ NOT_A_PLATE = "such as A123BC77"
     ],
 )
 def test_a_doubtful_text_is_told_with_a_proposal_and_taken_when_somebody_says_so(
-    text: str, told: str
+    text: str, proposal: str
 ) -> None:
     content = f"text\nM456OP199\n{text}\n"
     with pytest.raises(
-        ParameterError, match=f"^line 3: text: wanted a plate's text {told}.*'{text}'"
+        ParameterError, match=f"^line 3: text: wanted a plate's text {proposal}.*'{text}'"
     ):
         parse_csv(content)
     assert len(parse_csv(content, accepts_doubtful=True)) == 2
@@ -128,10 +128,10 @@ def test_a_long_file_names_its_first_wrong_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "separator"), [("sep=;", ";"), ('"sep=,"', ","), ("SEP=\t", "\t")]
+    ("first_line", "separator"), [("sep=;", ";"), ('"sep=,"', ","), ("SEP=\t", "\t")]
 )
-def test_a_line_that_tells_excel_the_separator_is_skipped(written: str, separator: str) -> None:
-    content = f"{written}\r\ntext{separator}note\r\nA123BC77{separator}a\r\nHORSE\r\n"
+def test_a_line_that_tells_excel_the_separator_is_skipped(first_line: str, separator: str) -> None:
+    content = f"{first_line}\r\ntext{separator}note\r\nA123BC77{separator}a\r\nHORSE\r\n"
     first, second = read_rows(content)
     assert first.entry == ListEntry("A123BC77", "a")
     assert second.line == 4

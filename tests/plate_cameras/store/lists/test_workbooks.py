@@ -55,11 +55,11 @@ def test_lines_are_those_of_the_sheet() -> None:
 
 def change_sheet(content: bytes, sheet: bytes) -> bytes:
     """Return a workbook with another first sheet."""
-    changed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(changed, "w") as new:
+    workbook = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(workbook, "w") as new:
         for name in old.namelist():
             new.writestr(name, sheet if name.endswith("sheet1.xml") else old.read(name))
-    return changed.getvalue()
+    return workbook.getvalue()
 
 
 TYPE = '<!DOCTYPE a [<!ENTITY a "ha">]>'

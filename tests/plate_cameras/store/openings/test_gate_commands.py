@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Barrier
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from plate_cameras.store.errors import ChangedMeanwhile, UnknownName
 from plate_cameras.store.openings import gate_commands
@@ -24,29 +26,51 @@ ID = "0c0ffee0-0000-4000-8000-000000000000"
 
 def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
     page = store.openings.page(EVERYTHING).openings
-    return [(one.outcome, one.reason, one.person) for one in page]
+    return [(opening.outcome, opening.reason, opening.person) for opening in page]
 
 
 @pytest.fixture
 def commands(store: PassStore, clock: Clock) -> GateCommands:
-    return GateCommands(store.openings._database, clock, clock)
+    return GateCommands(store.writer.database, clock, clock)
 
 
 def test_each_command_is_taken_by_one_watcher(store: PassStore, commands: GateCommands) -> None:
     store.write([make_event("a")], [])
-    sent = commands.send("north", CAMERAS, "a", REQUESTER)
+    command = commands.send("north", CAMERAS, "a", REQUESTER)
     assert commands.take(["south"], "late") == []
-    (taken,) = commands.take(["north", "south"], "late")
-    assert (taken.id, taken.text, taken.camera) == (sent.id, "A123BC77", "gate")
+    (taken_command,) = commands.take(["north", "south"], "late")
+    assert (taken_command.id, taken_command.text, taken_command.camera) == (
+        command.id,
+        "A123BC77",
+        "gate",
+    )
     assert commands.take(["north"], "late") == []
 
 
 def test_an_old_command_is_never_taken(
     store: PassStore, commands: GateCommands, clock: Clock
 ) -> None:
-    sent = commands.send("north", CAMERAS, "", REQUESTER)
+    command = commands.send("north", CAMERAS, "", REQUESTER)
     clock.now_s += TAKEN_WITHIN_S + 0.1
-    assert commands.find(sent.id, EVERYTHING, "nobody").reason == "nobody"
+    assert commands.find(command.id, EVERYTHING, "nobody").reason == "nobody"
+    assert commands.take(["north"], "late") == []
+    assert openings_of(store) == [("failed", "late", REQUESTER.who)]
+
+
+def test_a_command_that_becomes_old_during_the_wait_for_the_database_is_not_taken(
+    store: PassStore, commands: GateCommands, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, steady = store.writer.database, Clock()
+    write = database.writing
+
+    def wait_and_write() -> AbstractContextManager[sa.Connection]:
+        steady.now_s += 2
+        return write()
+
+    commands.send("north", CAMERAS, "", REQUESTER)
+    clock.now_s += MAX_AGE_S - 1
+    monkeypatch.setattr(gate_commands, "steady_s", steady)
+    monkeypatch.setattr(database, "writing", wait_and_write)
     assert commands.take(["north"], "late") == []
     assert openings_of(store) == [("failed", "late", REQUESTER.who)]
 
@@ -61,8 +85,8 @@ def test_a_second_command_waits_for_the_first(commands: GateCommands, clock: Clo
 
 
 def test_a_command_that_comes_again_is_one_command(commands: GateCommands, clock: Clock) -> None:
-    sent = commands.send("north", CAMERAS, "", REQUESTER, ID)
-    assert commands.send("north", CAMERAS, "", REQUESTER, ID) == sent
+    command = commands.send("north", CAMERAS, "", REQUESTER, ID)
+    assert commands.send("north", CAMERAS, "", REQUESTER, ID) == command
     assert len(commands.take(["north"], "late")) == 1
     clock.now_s += MAX_AGE_S + 0.1
     assert commands.send("north", CAMERAS, "", REQUESTER, ID).outcome == "begun"
@@ -110,12 +134,12 @@ def test_commands_of_the_same_moment_are_one_command(
 
 def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) -> None:
     store.write([make_event("a")], [])
-    sent = store.commands.send("north", CAMERAS, "a", REQUESTER)
+    command = store.commands.send("north", CAMERAS, "a", REQUESTER)
     with pytest.raises(UnknownName):
         store.commands.send("north", ("yard",), "a", REQUESTER)
     with pytest.raises(UnknownName):
-        store.commands.find(sent.id, Scope(("west",), frozenset({"yard"})), "nobody")
-    assert store.commands.find(sent.id, EVERYTHING, "nobody") == sent
+        store.commands.find(command.id, Scope(("west",), frozenset({"yard"})), "nobody")
+    assert store.commands.find(command.id, EVERYTHING, "nobody") == command
     (entry, *_) = store.reader.searches(AuditQuery(), EVERYTHING)
     assert (entry.kind, entry.who, entry.query) == (
         "open gate",
@@ -127,12 +151,12 @@ def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) ->
 def test_an_outcome_is_written_once_to_the_command_that_was_taken(
     store: PassStore, commands: GateCommands
 ) -> None:
-    sent = commands.send("north", CAMERAS, "", REQUESTER)
-    opened = replace(sent, outcome=OPENED, remark="")
-    store.openings.write([opened])
+    command = commands.send("north", CAMERAS, "", REQUESTER)
+    opening = replace(command, outcome=OPENED, remark="")
+    store.openings.write([opening])
     assert openings_of(store) == [("requested", "", REQUESTER.who)]
     commands.take(["north"], "late")
-    store.openings.write([opened])
-    store.openings.write([replace(opened, outcome="failed", reason="again")])
+    store.openings.write([opening])
+    store.openings.write([replace(opening, outcome="failed", reason="again")])
     assert openings_of(store) == [("opened", "", REQUESTER.who)]
-    assert commands.find(sent.id, EVERYTHING, "").remark == REQUESTER.why
+    assert commands.find(command.id, EVERYTHING, "").remark == REQUESTER.why

@@ -84,7 +84,7 @@ def test_recent_openings_have_their_ages_by_the_store_s_clock(
         log.write([replace(OPENING, id=name, outcome=outcome, requested_s=NOW_S + day_s)])
     now_s = NOW_S
 
-    assert [(one.id, round(age_s, 3)) for one, age_s in log.recent(60)] == [
+    assert [(opening.id, round(age_s, 3)) for opening, age_s in log.recent(60)] == [
         ("old", 60),
         ("unknown", 2),
         ("new", 0),
@@ -105,8 +105,8 @@ def test_openings_wait_in_a_file_and_none_is_lost(
 ) -> None:
     with monkeypatch.context() as away:
         block(store.openings, away)
-        for one in make_openings(3):
-            store.openings.write([one])
+        for opening in make_openings(3):
+            store.openings.write([opening])
         assert len((tmp_path / "spool" / FILE).read_bytes().splitlines()) == 3
     store.openings.write([OPENING])
 
@@ -144,7 +144,7 @@ def test_a_full_disk_is_told(store: PassStore, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("camera_days", "list_days", "kept"),
+    ("camera_days", "list_days", "is_kept"),
     [
         pytest.param(None, None, True, id="the-store-keeps-30-days"),
         pytest.param(1, None, False, id="a-camera-has-its-own-time"),
@@ -153,15 +153,15 @@ def test_a_full_disk_is_told(store: PassStore, tmp_path: Path) -> None:
     ],
 )
 def test_openings_are_deleted_with_time(
-    store: PassStore, camera_days: float | None, list_days: float | None, *, kept: bool
+    store: PassStore, camera_days: float | None, list_days: float | None, *, is_kept: bool
 ) -> None:
     store.configure([Camera("gate", "rtsp://gate", retention_days=camera_days)])
     store.lists.create("residents", retention_days=list_days)
     store.openings.write([OPENING])
 
     counts = store.delete_expired(NOW_S + 2 * DAY_S)
-    assert counts.openings == (0 if kept else 1)
-    assert bool(store.openings.page(EVERYTHING).openings) == kept
+    assert counts.openings == (0 if is_kept else 1)
+    assert bool(store.openings.page(EVERYTHING).openings) == is_kept
 
 
 def test_deletion_of_a_plate_reaches_openings_everywhere(

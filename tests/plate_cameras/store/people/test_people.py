@@ -43,11 +43,11 @@ def test_changes_are_in_the_audit_without_passwords(store: PassStore, database: 
     store.people.change(replace(ANNA, role="viewer"), REQUESTER, password_hash="other")
     store.people.remove("anna", REQUESTER)
     columns = (searches.c[name] for name in ("number", "who", "kind", "query"))
-    added, changed, removed = (row[1:] for row in read_rows(database, *columns))
+    addition, change, removal = (row[1:] for row in read_rows(database, *columns))
     anna = {"name": "anna", "role": "viewer", "groups": [], "is_disabled": False}
-    assert added[:2] == ("tester", "add person")
-    assert changed == ("tester", "change person", {**anna, "password": True})
-    assert removed[:2] == ("tester", "remove person")
+    assert addition[:2] == ("tester", "add person")
+    assert change == ("tester", "change person", {**anna, "password": True})
+    assert removal[:2] == ("tester", "remove person")
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_changes_are_in_the_audit_without_passwords(store: PassStore, database: 
     ],
 )
 def test_the_last_administrator_stays_one(store: PassStore, change: Person) -> None:
-    others = (
+    other_people = (
         Person("boris", "administrator", ("north",)),
         Person("clara", "administrator", is_disabled=True),
         Person("dmitri", "editor"),
     )
-    add(store, ANNA, *others)
+    add(store, ANNA, *other_people)
     with pytest.raises(LastAdministrator, match="anna is the last administrator of all cameras"):
         store.people.change(change, REQUESTER, keeps_administrator=True)
     with pytest.raises(LastAdministrator):
         store.people.remove("anna", REQUESTER, keeps_administrator=True)
-    assert store.people.all(EVERYTHING) == [ANNA, *others]
+    assert store.people.all(EVERYTHING) == [ANNA, *other_people]
     store.people.change(change, REQUESTER)  # on the machine itself it is possible
 
 
@@ -89,7 +89,7 @@ def test_two_administrators_cannot_remove_each_other_at_once(store: PassStore) -
 
 
 @pytest.mark.parametrize(
-    ("name", "role", "groups", "said"),
+    ("name", "role", "groups", "message"),
     [
         pytest.param("", "viewer", (), "name: wanted 1 to 64", id="no name"),
         pytest.param("Anna", "viewer", (), "name: wanted 1 to 64", id="capital letter"),
@@ -100,9 +100,9 @@ def test_two_administrators_cannot_remove_each_other_at_once(store: PassStore) -
     ],
 )
 def test_a_person_that_cannot_be_is_rejected(
-    name: str, role: str, groups: tuple[str, ...], said: str
+    name: str, role: str, groups: tuple[str, ...], message: str
 ) -> None:
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(ParameterError, match=message):
         Person(name, role, groups)
 
 
@@ -145,11 +145,11 @@ def test_a_session_does_not_begin_after_a_change_during_the_check(store: PassSto
 
 def test_a_person_has_few_sessions(store: PassStore) -> None:
     add(store, ANNA)
-    begun = [begin(store, f"token {number}") for number in range(MAX_PER_PERSON + 5)]
-    found = [store.sessions.find(f"token {number}") for number in range(len(begun))]
-    assert all(begun)
-    assert found.count(ANNA) == MAX_PER_PERSON
-    assert found[-1] == ANNA
+    are_begun = [begin(store, f"token {number}") for number in range(MAX_PER_PERSON + 5)]
+    people = [store.sessions.find(f"token {number}") for number in range(len(are_begun))]
+    assert all(are_begun)
+    assert people.count(ANNA) == MAX_PER_PERSON
+    assert people[-1] == ANNA
 
 
 def test_a_password_is_replaced_once_and_all_sessions_end(store: PassStore) -> None:
@@ -158,9 +158,9 @@ def test_a_password_is_replaced_once_and_all_sessions_end(store: PassStore) -> N
     store.sessions.begin("boris", "hash", "boris's", 3600)
     assert store.people.replace_password("anna", "hash", "new")
     assert not store.people.replace_password("anna", "hash", "newer")
-    found = store.people.find("anna")
-    assert found is not None
-    assert found.password_hash == "new"
+    stored_person = store.people.find("anna")
+    assert stored_person is not None
+    assert stored_person.password_hash == "new"
     assert store.sessions.find("token") is None
     assert store.sessions.find("boris's") == BORIS
     store.people.change(replace(BORIS, is_disabled=True), REQUESTER)

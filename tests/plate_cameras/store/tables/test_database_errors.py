@@ -11,14 +11,9 @@ from psycopg import errors as pg
 from sqlalchemy.exc import DBAPIError, InvalidRequestError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from plate_cameras.store.errors import (
-    RejectedValue,
-    StoreError,
-    StoreUnavailable,
-    UnknownName,
-)
+from plate_cameras.store.errors import RejectedValue, StoreError, StoreUnavailable, UnknownName
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.database_errors import mapped_errors
+from plate_cameras.store.tables.database_errors import map_errors
 
 NUMBERS = sa.Table(
     "numbers",
@@ -34,13 +29,13 @@ ROW = {"number": 1, "text": "a", "share": 0.5, "document": {}}
 
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
-    with opened.writing() as connection:
+    own_database = Database(url)
+    with own_database.writing() as connection:
         NUMBERS.create(connection)
-    yield opened
-    with opened.writing() as connection:
+    yield own_database
+    with own_database.writing() as connection:
         NUMBERS.drop(connection)
-    opened.close()
+    own_database.close()
 
 
 @pytest.mark.parametrize(
@@ -84,9 +79,9 @@ def test_a_row_that_exists_is_rejected_and_a_missing_table_is_no_fault_of_a_valu
         connection.execute(sa.insert(NUMBERS).values(ROW))
     with pytest.raises(RejectedValue), database.writing() as connection:
         connection.execute(sa.insert(NUMBERS).values(ROW))
-    with pytest.raises(StoreError) as raised, database.reading() as connection:
+    with pytest.raises(StoreError) as caught, database.reading() as connection:
         connection.exec_driver_sql("SELECT 1 FROM missing")
-    assert not isinstance(raised.value, RejectedValue)
+    assert not isinstance(caught.value, RejectedValue)
 
 
 @pytest.mark.parametrize(
@@ -101,16 +96,16 @@ def test_a_row_that_exists_is_rejected_and_a_missing_table_is_no_fault_of_a_valu
     ],
 )
 def test_the_class_of_a_state_decides(state: str, kind: type[StoreError]) -> None:
-    raised = pg.lookup(state)("as the server says")
-    with pytest.raises(StoreError, match="as the server says") as mapped, mapped_errors():
-        raise DBAPIError.instance("INSERT", {"text": "secret"}, raised, psycopg.Error)  # type: ignore[misc]
+    error = pg.lookup(state)("as the server says")
+    with pytest.raises(StoreError, match="as the server says") as caught, map_errors():
+        raise DBAPIError.instance("INSERT", {"text": "secret"}, error, psycopg.Error)  # type: ignore[misc]
 
-    assert type(mapped.value) is kind
-    assert "secret" not in str(mapped.value)
+    assert type(caught.value) is kind
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("raised", "kind"),
+    ("error", "kind"),
     [
         (sqlite3.OperationalError("disk I/O error"), StoreUnavailable),
         (sqlite3.DatabaseError("malformed"), StoreUnavailable),
@@ -133,20 +128,20 @@ def test_the_class_of_a_state_decides(state: str, kind: type[StoreError]) -> Non
     ],
 )
 def test_errors_below_sqlalchemy_are_those_of_the_store(
-    raised: Exception, kind: type[StoreError]
+    error: Exception, kind: type[StoreError]
 ) -> None:
-    with pytest.raises(StoreError) as mapped, mapped_errors():
-        raise raised
+    with pytest.raises(StoreError) as caught, map_errors():
+        raise error
 
-    assert type(mapped.value) is kind
-    assert mapped.value.__cause__ is raised
+    assert type(caught.value) is kind
+    assert caught.value.__cause__ is error
 
 
 @pytest.mark.parametrize(
-    "raised", [KeyError("a bug"), UnknownName("no pass"), MemoryError(), ValueError("a bug")]
+    "error", [KeyError("a bug"), UnknownName("no pass"), MemoryError(), ValueError("a bug")]
 )
-def test_other_errors_pass(raised: Exception) -> None:
-    with pytest.raises(type(raised)) as same, mapped_errors():
-        raise raised
+def test_other_errors_pass(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, map_errors():
+        raise error
 
-    assert same.value is raised
+    assert caught.value is error

@@ -44,9 +44,9 @@ def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def empty(empty_url: str) -> Iterator[Database]:
-    opened = Database(empty_url)
-    yield opened
-    opened.close()
+    empty_database = Database(empty_url)
+    yield empty_database
+    empty_database.close()
 
 
 def _is_plain(name: str | None, kind: str) -> bool:
@@ -65,12 +65,12 @@ def test_migrations_make_the_tables_of_the_code(empty: Database) -> None:
 
 def test_entries_with_the_country_become_entries_of_their_plates(empty: Database) -> None:
     upgrade(empty)
-    stored = {"list_id": 1, "edition": 0, "edits": 0}
+    key = {"list_id": 1, "edition": 0, "edits": 0}
     texts = {"A123BC77RUS": "first", "B777BB77": "kept", "B777BB77PYC": "second", "K777KK50": ""}
     with empty.writing() as connection:
         row = {"id": 1, "name": "residents", "note": "", "revision": 7, "entries": 4}
         connection.execute(sa.insert(lists).values(row))
-        rows = [{**stored, "text": text, "note": note} for text, note in texts.items()]
+        rows = [{**key, "text": text, "note": note} for text, note in texts.items()]
         connection.execute(sa.insert(list_entries), rows)
         connection.exec_driver_sql("DROP TABLE departures")
         connection.exec_driver_sql("DROP INDEX ix_gate_openings_requested")
@@ -83,9 +83,9 @@ def test_entries_with_the_country_become_entries_of_their_plates(empty: Database
     upgrade(empty)
 
     with empty.reading() as connection:
-        found = sa.select(list_entries.c.text, list_entries.c.note).order_by("text")
-        kept = [("A123BC77", "first"), ("B777BB77", "kept"), ("K777KK50", "")]
-        assert [tuple(row) for row in connection.execute(found)] == kept
+        statement = sa.select(list_entries.c.text, list_entries.c.note).order_by("text")
+        rows_left = [("A123BC77", "first"), ("B777BB77", "kept"), ("K777KK50", "")]
+        assert [tuple(row) for row in connection.execute(statement)] == rows_left
         plate_list = connection.execute(sa.select(lists)).one()
         assert (plate_list.entries, plate_list.revision != 7) == (3, True)
 
@@ -121,8 +121,8 @@ ROWS = [
 
 def read(database: Database, table: sa.Table) -> list[dict[str, object]]:
     with database.reading() as connection:
-        found = connection.execute(sa.select(table).order_by(*table.primary_key))
-        return [dict(row) for row in found.mappings()]
+        rows = connection.execute(sa.select(table).order_by(*table.primary_key))
+        return [dict(row) for row in rows.mappings()]
 
 
 def test_values_are_kept_exactly(database: Database) -> None:

@@ -105,7 +105,7 @@ def release() -> Iterator[threading.Event]:
 
 
 def test_a_call_that_hangs_is_given_up(release: threading.Event) -> None:
-    dropped: list[str] = []
+    dropped_results: list[str] = []
     calls = BoundedCalls("the storage", most=1, limit_s=0.05)
 
     def hang() -> str:
@@ -113,11 +113,11 @@ def test_a_call_that_hangs_is_given_up(release: threading.Event) -> None:
         return "late"
 
     with pytest.raises(StoreUnavailable, match="the storage does not answer"):
-        calls.run(hang, drop=dropped.append)
+        calls.run(hang, drop=dropped_results.append)
     with pytest.raises(StoreUnavailable):  # its thread is taken
         calls.run(lambda: "early")
     release.set()
-    until(lambda: dropped == ["late"], "the late result to be dropped")
+    until(lambda: dropped_results == ["late"], "the late result to be dropped")
     assert calls.run(lambda: "early", limit_s=60) == "early"
 
 
@@ -211,12 +211,12 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server(shared_url: str)
 @pytest.mark.server
 def test_a_wait_for_a_free_connection_ends(shared_url: str) -> None:
     database = Database(shared_url)
-    held = [database.engine.connect() for _ in range(15)]
+    connections = [database.engine.connect() for _ in range(15)]
 
     with pytest.raises(StoreUnavailable):
         database.check()
-    for one in held:
-        one.close()
+    for connection in connections:
+        connection.close()
     database.check()
     database.close()
 
@@ -242,17 +242,17 @@ def no_collection() -> Iterator[None]:
 
 
 def test_a_call_that_fails_after_it_was_given_up_keeps_nothing_open(no_collection: None) -> None:
-    held: list[weakref.ref[Connection]] = []
+    references: list[weakref.ref[Connection]] = []
     may_fail = threading.Event()
 
     def connect() -> None:
         connection = Connection()
-        held.append(weakref.ref(connection))
+        references.append(weakref.ref(connection))
         may_fail.wait()
         raise OSError("the server has closed it")
 
     with pytest.raises(StoreUnavailable, match="the database does not answer"):
         BoundedCalls("the database", most=1, limit_s=0.01).run(connect)
-    assert held[0]() is not None
+    assert references[0]() is not None
     may_fail.set()
-    until(lambda: held[0]() is None, "the connection to be closed")
+    until(lambda: references[0]() is None, "the connection to be closed")

@@ -24,12 +24,7 @@ from plate_cameras.store.tables.store_clock import (
     Mark,
     read_boot,
 )
-from tests.plate_cameras.store.stored_events import (
-    DAY_S,
-    MachineClocks,
-    make_event,
-    read_column,
-)
+from tests.plate_cameras.store.stored_events import DAY_S, MachineClocks, make_event, read_column
 from tests.plate_cameras.store.stored_events import NOW_S as START_S
 
 HOUR_S = 3600.0
@@ -184,11 +179,11 @@ def test_a_mark_is_made_every_minute(database: Database) -> None:
 def test_nobody_waits_while_another_thread_makes_a_mark(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, end, writing = threading.Event(), threading.Event(), database.writing
+    has_begun, may_end, writing = threading.Event(), threading.Event(), database.writing
 
     def write_slowly() -> Any:
-        begun.set()
-        assert end.wait(60)
+        has_begun.set()
+        assert may_end.wait(60)
         return writing()
 
     machine = Machine(database)
@@ -197,12 +192,12 @@ def test_nobody_waits_while_another_thread_makes_a_mark(
     monkeypatch.setattr(database, "writing", write_slowly)
     with ThreadPoolExecutor(2) as threads:
         slow = threads.submit(machine.clock.now_s)
-        assert begun.wait(60)
+        assert has_begun.wait(60)
         try:
             machine.clocks.steady_s += HOUR_S
             assert threads.submit(machine.clock.now_s).result(20) == START_S + 2 * HOUR_S
         finally:
-            end.set()
+            may_end.set()
         slow.result(60)
 
 

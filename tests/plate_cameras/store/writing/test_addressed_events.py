@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from plate_cameras.store.writing.addressed_events import AddressedEvent, address
 from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event
 
 EVENT = AddressedEvent(make_event("a"), ("webhook", "file"), NOW_S)
-BEST = replace(EVENT.event.passed.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
+BEST = replace(EVENT.vehicle_pass.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,10 @@ BEST = replace(EVENT.event.passed.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
 )
 def test_an_event_returns_as_it_was(event: AddressedEvent) -> None:
     assert decode(encode(event)) == event
+
+
+def test_a_file_names_the_parts_of_an_event_as_other_versions_do() -> None:
+    assert [*json.loads(encode(EVENT).split(b"\n")[0])["event"]] == ["kind", "claim", "passed"]
 
 
 @pytest.mark.parametrize(
@@ -67,14 +72,14 @@ def make_sink(**conditions: Any) -> Sink:
 def send(store: PassStore, event: PassEvent, *sinks: Sink) -> list[str]:
     """Write an event; return the ids of passes whose deliveries are new."""
     store.write([event], sinks)
-    claimed = store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    for delivery in claimed:
+    deliveries = store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    for delivery in deliveries:
         store.outbox.confirm([delivery], NOW_S)
-    return [delivery.pass_id for delivery in claimed]
+    return [delivery.pass_id for delivery in deliveries]
 
 
 @pytest.fixture
-def listed(store: PassStore) -> PassStore:
+def listed_store(store: PassStore) -> PassStore:
     """A store with two lists that the gate looks up."""
     store.configure(CAMERAS)
     for name, text in (("staff", "A123BC77"), ("stolen", "B777BB77")):
@@ -106,37 +111,37 @@ def listed(store: PassStore) -> PassStore:
     ],
 )
 def test_an_event_is_sent_if_every_condition_holds(
-    listed: PassStore, conditions: dict[str, Any], changes: dict[str, Any], is_sent: bool
+    listed_store: PassStore, conditions: dict[str, Any], changes: dict[str, Any], is_sent: bool
 ) -> None:
     event = make_event("a", **changes)
-    assert send(listed, event, make_sink(**conditions)) == ["a"] * is_sent
+    assert send(listed_store, event, make_sink(**conditions)) == ["a"] * is_sent
 
 
 @pytest.mark.parametrize("is_slow", [False, True], ids=["at once", "through the spool"])
-def test_a_plate_is_sent_once_in_a_time(listed: PassStore, is_slow: bool) -> None:
+def test_a_plate_is_sent_once_in_a_time(listed_store: PassStore, is_slow: bool) -> None:
     once = make_sink(hold_off_s=600.0)
     event = make_event("a", kind="agreed")
-    assert send(listed, event, once) == ["a"]
+    assert send(listed_store, event, once) == ["a"]
     events = [make_event("a"), make_event("b"), make_event("c", "B777BB77"), make_event("d", "")]
     events += [make_event("e", "B777BB77"), make_event("f", "")]
-    addressed = address(events, [once], NOW_S + 300)
+    addressed_events = address(events, [once], NOW_S + 300)
     if is_slow:
-        addressed = [decode(encode(event)) for event in addressed]
-    listed.writer.write(addressed)
-    claimed = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    assert [delivery.pass_id for delivery in claimed] == ["c", "d", "f"]
-    listed.writer.write(address([make_event("g")], [once], NOW_S + 601))
-    claimed = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    assert [delivery.pass_id for delivery in claimed] == ["g"]
+        addressed_events = [decode(encode(event)) for event in addressed_events]
+    listed_store.writer.write(addressed_events)
+    deliveries = listed_store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    assert [delivery.pass_id for delivery in deliveries] == ["c", "d", "f"]
+    listed_store.writer.write(address([make_event("g")], [once], NOW_S + 601))
+    deliveries = listed_store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    assert [delivery.pass_id for delivery in deliveries] == ["g"]
 
 
-def test_only_what_a_sink_has_had_counts(listed: PassStore) -> None:
+def test_only_what_a_sink_has_had_counts(listed_store: PassStore) -> None:
     once = make_sink(hold_off_s=600.0, lists=("stolen",))
     other = make_sink(name="other")
-    assert send(listed, make_event("a", kind="agreed"), once, other) == []
-    corrected = make_event("a", "B777BB77", kind="updated")
-    assert send(listed, corrected, once) == ["a"]
-    assert send(listed, make_event("b", "B777BB77"), once) == []
+    assert send(listed_store, make_event("a", kind="agreed"), once, other) == []
+    event = make_event("a", "B777BB77", kind="updated")
+    assert send(listed_store, event, once) == ["a"]
+    assert send(listed_store, make_event("b", "B777BB77"), once) == []
 
 
 def test_a_given_up_event_and_a_clock_that_was_set_back_hold_up_nothing(store: PassStore) -> None:
@@ -150,17 +155,17 @@ def test_a_given_up_event_and_a_clock_that_was_set_back_hold_up_nothing(store: P
 
 
 def test_a_restart_forgets_nothing(opening: Callable[..., PassStore]) -> None:
-    for pass_id, sent in (("a", ["a"]), ("b", [])):
+    for pass_id, ids in (("a", ["a"]), ("b", [])):
         store = opening(clock=lambda: NOW_S)
-        assert send(store, make_event(pass_id), make_sink(hold_off_s=60.0)) == sent
+        assert send(store, make_event(pass_id), make_sink(hold_off_s=60.0)) == ids
         store.close()
 
 
 @pytest.fixture
 def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The machine's time zone is one with daylight saving."""
-    with monkeypatch.context() as changed:
-        changed.setenv("TZ", "Europe/Berlin")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
         time.tzset()
         yield
     time.tzset()
@@ -185,13 +190,13 @@ def test_hours_are_those_in_which_the_vehicle_was_seen(
 ) -> None:
     seen_s = datetime.fromisoformat(utc).timestamp()
     event = make_event("a", last_seen_s=seen_s)
-    (addressed,) = address([event], [make_sink(schedule=schedule)], NOW_S)
-    assert bool(addressed.sinks) is is_sent
+    (addressed_event,) = address([event], [make_sink(schedule=schedule)], NOW_S)
+    assert bool(addressed_event.sinks) is is_sent
 
 
 @pytest.mark.parametrize("kind", ["agreed", "updated", "closed"])
 def test_a_spooled_event_keeps_the_conditions_of_its_sinks(kind: Kind) -> None:
     sinks = [make_sink(lists=("stolen",), unknown=True, hold_off_s=60.0), make_sink(name="all")]
-    (addressed,) = address([make_event("a", kind=kind)], sinks, NOW_S)
-    assert [*addressed.conditions] == [WEBHOOK.name]
-    assert decode(encode(addressed)) == addressed
+    (addressed_event,) = address([make_event("a", kind=kind)], sinks, NOW_S)
+    assert [*addressed_event.conditions] == [WEBHOOK.name]
+    assert decode(encode(addressed_event)) == addressed_event

@@ -21,13 +21,7 @@ from plate_cameras.store.writing.buffered_writer import FIRST_PAUSE_S, REPLAY_S
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.spool import Spool
 from tests.plate_cameras.store.postgresql_server import PostgresqlServer
-from tests.plate_cameras.store.stored_events import (
-    NOW_S,
-    WEBHOOK,
-    find_ids,
-    make_event,
-    read_rows,
-)
+from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, find_ids, make_event, read_rows
 
 ON_SQLITE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 """For what is the same with each database."""
@@ -43,7 +37,7 @@ class PickyWriter(PassWriter):
         self.tried: list[str] = []
 
     def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
-        ids = [event.event.passed.id for event in events]
+        ids = [event.vehicle_pass.id for event in events]
         self.tried.append("".join(ids))
         if len(ids) > self.most:
             raise StoreError("permission denied")
@@ -67,13 +61,13 @@ UNCLEAR = [
 @ON_SQLITE
 @pytest.mark.parametrize("error", UNCLEAR)
 def test_an_event_that_alone_fails_is_put_aside(store: PassStore, error: Exception) -> None:
-    store.writer.rows = rows = PickyWriter("b", error)
+    store.writer.pass_writer = pass_writer = PickyWriter("b", error)
     store.write(ABC, [WEBHOOK])
     replay_at(store, 1e9)
 
     assert sorted(find_ids(store, PassQuery())) == ["a", "c"]
     assert (store.writer.spool.counts.rejected, len(store.writer.spool)) == (1, 0)
-    assert rows.tried == ["abc", "abc", "a", "b", "c"]
+    assert pass_writer.tried == ["abc", "abc", "a", "b", "c"]
 
 
 @ON_SQLITE
@@ -81,7 +75,7 @@ def test_an_event_that_alone_fails_is_put_aside(store: PassStore, error: Excepti
 def test_a_database_that_takes_nothing_puts_no_event_aside(
     store: PassStore, error: Exception
 ) -> None:
-    store.writer.rows = rows = PickyWriter("abc", error)
+    store.writer.pass_writer = pass_writer = PickyWriter("abc", error)
     store.write(ABC, [WEBHOOK])
     assert (store.writer.spool.counts.rejected, len(store.writer.spool)) == (0, 3)
     assert not store.writer.is_database_up
@@ -89,14 +83,14 @@ def test_a_database_that_takes_nothing_puts_no_event_aside(
     assert store.writer.spool.counts.rejected == 0
     assert str(error) in store.writer.last_error
 
-    rows.failing = set()
+    pass_writer.failing = set()
     assert replay_at(store, 2e9) == 0
     assert sorted(find_ids(store, PassQuery())) == ["a", "b", "c"]
 
 
 @ON_SQLITE
 def test_a_later_event_shows_that_an_earlier_one_was_to_blame(store: PassStore) -> None:
-    store.writer.rows = PickyWriter("a", StoreError("permission denied"))
+    store.writer.pass_writer = PickyWriter("a", StoreError("permission denied"))
     store.write(ABC[:1], [])
     store.writer.monotonic = lambda: 1e9
     store.write(ABC[1:2], [])
@@ -108,10 +102,10 @@ def test_a_later_event_shows_that_an_earlier_one_was_to_blame(store: PassStore) 
 @ON_SQLITE
 def test_a_database_that_goes_away_during_a_replay_loses_no_event(store: PassStore) -> None:
     """One event causes the first failure. After that, the database is away."""
-    store.writer.rows = rows = PickyWriter("ab", AWAY, most=1)
+    store.writer.pass_writer = pass_writer = PickyWriter("ab", AWAY, most=1)
     store.write(ABC[:2], [])
     assert replay_at(store, 1e9) == 2
-    assert rows.tried == ["ab", "ab", "a"]
+    assert pass_writer.tried == ["ab", "ab", "a"]
     assert store.writer.last_error == "the database is away"
 
 
@@ -155,7 +149,7 @@ def test_a_request_does_not_wait_for_events_that_are_written(store: PassStore) -
             begun.set()
             end.wait(60)
 
-    store.writer.rows = SlowWriter()
+    store.writer.pass_writer = SlowWriter()
     with ThreadPoolExecutor(1) as threads:
         writing = threads.submit(store.write, ABC, [])
         assert begun.wait(60)
@@ -233,24 +227,24 @@ def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(
     caplog.set_level(logging.INFO)
     now_s = 0.0
     store.writer.monotonic = lambda: now_s
-    store.writer.rows = away = PickyWriter("01234", AWAY)
+    store.writer.pass_writer = pass_writer = PickyWriter("01234", AWAY)
     store.write([make_event(f"{at}") for at in range(5)], [])
     tried_s: list[float] = []
     for _ in range(200):
         now_s += 0.1
-        before = len(away.tried)
+        before = len(pass_writer.tried)
         store.writer.replay()
-        tried_s += [now_s] if len(away.tried) > before else []
-    assert away.tried == ["01234", *(["0"] * len(tried_s))]
+        tried_s += [now_s] if len(pass_writer.tried) > before else []
+    assert pass_writer.tried == ["01234", *(["0"] * len(tried_s))]
     pauses_s = [after - before for before, after in pairwise([0.0, *tried_s])]
     assert pauses_s == pytest.approx([0.5, 1.0, 2.0, 4.0, 5.0, 5.0], abs=0.11)
     assert (store.writer.is_database_up, store.writer.last_error) == (False, str(AWAY))
 
-    away.failing = set()
+    pass_writer.failing = set()
     now_s += 10
-    away.tried.clear()
+    pass_writer.tried.clear()
     assert store.writer.replay() == 0
-    assert away.tried == ["0", "1234"]
+    assert pass_writer.tried == ["0", "1234"]
     away_since, back = (one.message for one in caplog.records if "passes" in one.message)
     assert away_since == f"passes wait in {store.writer.spool.folder}: the database is away"
     assert back == "passes can be kept again; 4 events wait in the spool"
@@ -269,13 +263,13 @@ def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(
 def test_a_fault_of_ours_is_logged_each_time_with_its_traceback(
     store: PassStore, caplog: pytest.LogCaptureFixture, error: Exception, traces: list[bool]
 ) -> None:
-    store.writer.rows = PickyWriter("a", error)
+    store.writer.pass_writer = PickyWriter("a", error)
     store.write(ABC[:1], [])
     store.writer.monotonic = lambda: 1e9
     store.writer.replay()
 
-    told = [record for record in caplog.records if "passes wait in" in record.message]
-    assert [bool(record.exc_info) for record in told] == traces
+    records = [record for record in caplog.records if "passes wait in" in record.message]
+    assert [bool(record.exc_info) for record in records] == traces
     assert str(error) in store.writer.last_error
 
 
@@ -293,9 +287,9 @@ def test_new_events_wait_two_seconds_for_those_of_the_spool(
 
     monkeypatch.setattr(buffered_writer, "BATCH", 1)
     store.writer.monotonic = lambda: now_s
-    store.writer.rows = slow = SlowWriter("abc", AWAY)
+    store.writer.pass_writer = slow_writer = SlowWriter("abc", AWAY)
     store.write(ABC, [])
-    slow.failing = set()
+    slow_writer.failing = set()
     now_s += 10
 
     assert store.replay_spool() == 2

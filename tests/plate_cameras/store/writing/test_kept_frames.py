@@ -20,16 +20,16 @@ def street() -> Scene:
     return scene(["A123BC77", "M456OP199"], (640, 480), seed=2)
 
 
-def framed() -> PassEvent:
+def make_street_event() -> PassEvent:
     """Return an event whose best frame shows two plates; the first belongs to the pass."""
     event = make_event("a")
-    own, other = (tuple(map(float, box)) for box in street().xyxy)
+    own_box, other_box = (tuple(map(float, box)) for box in street().xyxy)
     _, jpeg = cv2.imencode(".jpg", street().picture)
-    best = event.passed.best
-    plate = replace(best.observation.plate, xyxy=own)
-    seen = replace(best.observation, plate=plate)
-    best = replace(best, observation=seen, frame_jpeg=jpeg.tobytes(), others=(other,))
-    return replace(event, passed=replace(event.passed, best=best))
+    best = event.vehicle_pass.best
+    plate = replace(best.observation.plate, xyxy=own_box)
+    observation = replace(best.observation, plate=plate)
+    best = replace(best, observation=observation, frame_jpeg=jpeg.tobytes(), others=(other_box,))
+    return replace(event, vehicle_pass=replace(event.vehicle_pass, best=best))
 
 
 def read(jpeg: bytes) -> np.ndarray:
@@ -43,61 +43,64 @@ def cut(picture: np.ndarray, number: int) -> np.ndarray:
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates"])
 def test_a_kept_frame_shows_its_own_plate_alone(blur: str) -> None:
-    kept = read(KeptFrames(True, blur).prepare(framed()).passed.best.frame_jpeg)
-    assert abs(cut(kept, 0) - cut(street().picture, 0)).mean() < 8
+    kept_picture = read(
+        KeptFrames(True, blur).prepare(make_street_event()).vehicle_pass.best.frame_jpeg
+    )
+    assert abs(cut(kept_picture, 0) - cut(street().picture, 0)).mean() < 8
     assert cut(street().picture, 1).std() > 30
-    assert cut(kept, 1).std() < 8
+    assert cut(kept_picture, 1).std() < 8
 
 
 def test_a_frame_stays_as_it_is_without_blur() -> None:
-    best = framed().passed.best
-    assert KeptFrames(True, "none").prepare(framed()).passed.best == replace(best, blur="none")
+    best = make_street_event().vehicle_pass.best
+    event = KeptFrames(True, "none").prepare(make_street_event())
+    assert event.vehicle_pass.best == replace(best, blur="none")
 
 
 def test_without_the_wish_no_frame_is_kept() -> None:
-    event = KeptFrames().prepare(framed())
-    assert event.passed.best.frame_jpeg == b""
-    assert event.passed.best.crop_jpeg == framed().passed.best.crop_jpeg
+    event = KeptFrames().prepare(make_street_event())
+    assert event.vehicle_pass.best.frame_jpeg == b""
+    assert event.vehicle_pass.best.crop_jpeg == make_street_event().vehicle_pass.best.crop_jpeg
 
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates", "none"])
 def test_a_small_picture_of_the_vehicle_is_kept_once(blur: str) -> None:
-    prepared = KeptFrames(False, blur, has_vehicle=True).prepare(framed())
-    best = prepared.passed.best
+    prepared_event = KeptFrames(False, blur, has_vehicle=True).prepare(make_street_event())
+    best = prepared_event.vehicle_pass.best
     assert best.part is not None
     x0, y0, x1, y1 = best.part
     px0, py0, px1, py1 = best.observation.plate.xyxy
     assert x0 <= px0 < px1 <= x1
     assert y0 <= py0 < py1 <= y1
-    kept = read(best.frame_jpeg)
-    assert kept.shape[1] == min(x1 - x0, VEHICLE_WIDTH)
-    scale = kept.shape[1] / (x1 - x0)
-    plate = kept[int(scale * (py0 - y0)) :, int(scale * (px0 - x0)) :]
+    kept_picture = read(best.frame_jpeg)
+    assert kept_picture.shape[1] == min(x1 - x0, VEHICLE_WIDTH)
+    scale = kept_picture.shape[1] / (x1 - x0)
+    plate = kept_picture[int(scale * (py0 - y0)) :, int(scale * (px0 - x0)) :]
     assert plate[: int(scale * (py1 - py0)), : int(scale * (px1 - px0))].std() > 30
     assert best.blur == blur
-    again = KeptFrames(False, blur, has_vehicle=True).prepare(prepared)
-    assert again == prepared  # an event that comes from the store
+    again = KeptFrames(False, blur, has_vehicle=True).prepare(prepared_event)
+    assert again == prepared_event  # an event that comes from the store
 
 
 def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     event = KeptFrames(True).prepare(make_event("a"))
-    assert event.passed.best.frame_jpeg == b""
+    assert event.vehicle_pass.best.frame_jpeg == b""
     assert "a: the frame is left out" in caplog.text
 
 
 def test_the_spool_gets_no_more_than_the_pictures(
     tmp_path: Path, opening: Callable[..., PassStore]
 ) -> None:
-    opening(f"sqlite:///{tmp_path}/missing/passes.db").write([framed()], [])
+    opening(f"sqlite:///{tmp_path}/missing/passes.db").write([make_street_event()], [])
     [file] = (tmp_path / "spool").glob("*.event")
 
-    assert framed().passed.best.frame_jpeg not in file.read_bytes()
-    assert framed().passed.best.crop_jpeg in file.read_bytes()
+    assert make_street_event().vehicle_pass.best.frame_jpeg not in file.read_bytes()
+    assert make_street_event().vehicle_pass.best.crop_jpeg in file.read_bytes()
 
 
 def test_the_store_blurs_what_it_keeps(opening: Callable[..., PassStore]) -> None:
     store = opening(keep_frames=True, blur="surroundings")
-    store.write([framed()], [])
-    digest = store.get("a", REQUESTER).found.frame
+    store.write([make_street_event()], [])
+    digest = store.get("a", REQUESTER).found_pass.frame
     assert digest
     assert cut(read(store.picture(digest)), 1).std() < 8

@@ -24,7 +24,7 @@ from plate_cameras.store.writing.pictures import (
     put_all,
 )
 from tests.cli.archive.storage import open_s3, s3_server
-from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event, pictured
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event, with_pictures
 
 JPEG = b"a picture"
 DIGEST = digest_of(JPEG)
@@ -152,7 +152,7 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
 ) -> None:
     other = opening(url, keep_frames=True, spool=tmp_path / "other", clock=lambda: NOW_S)
     store.write([make_event("a")], [])
-    crop = store.get("a", REQUESTER).found.crop or ""
+    crop = store.get("a", REQUESTER).found_pass.crop or ""
     store.delete_plate("A123BC77", REQUESTER)
 
     class Removing:
@@ -171,7 +171,7 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
     store.writer.pictures = removing  # type: ignore[assignment]
     with store.writer.database.writing() as connection:
         note_removals(connection, [bytes.fromhex(crop)])
-    store.write([pictured(make_event("again", "B777BB77"), b"crop a")], [])
+    store.write([with_pictures(make_event("again", "B777BB77"), b"crop a")], [])
 
     assert removing.puts == 2
     assert store.picture(crop) == b"crop a"
@@ -179,8 +179,8 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
 
 @pytest.fixture
 def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(2) as opened:
-        yield opened
+    with ThreadPoolExecutor(2) as executor:
+        yield executor
 
 
 def list_files(folder: Path) -> list[str]:

@@ -18,12 +18,12 @@ SIZE = len(encode(AddressedEvent(make_event("a", kind="updated"), (), NOW_S)))
 
 @pytest.fixture
 def spool(tmp_path: Path) -> Iterator[Spool]:
-    with closing(Spool(tmp_path)) as opened:
-        yield opened
+    with closing(Spool(tmp_path)) as own_spool:
+        yield own_spool
 
 
 @pytest.fixture
-def opened() -> Iterator[ExitStack]:
+def stack() -> Iterator[ExitStack]:
     """Return a stack that closes the spools of a test."""
     with ExitStack() as stack:
         yield stack
@@ -34,7 +34,8 @@ def event(pass_id: str, kind: Kind = "closed", text: str = "A123BC77") -> Addres
 
 
 def ids(spool: Spool) -> list[str]:
-    return [f"{one.event.event.passed.id} {one.event.event.kind}" for one in spool.oldest(99)]
+    events = [spooled_file.event for spooled_file in spool.oldest(99)]
+    return [f"{event.vehicle_pass.id} {event.kind}" for event in events]
 
 
 def files_in(folder: Path) -> list[str]:
@@ -56,11 +57,11 @@ def test_another_process_goes_on_with_what_is_left(tmp_path: Path) -> None:
 
 
 def test_a_process_that_waits_for_a_spool_sees_what_is_put_in_meanwhile(
-    tmp_path: Path, opened: ExitStack
+    tmp_path: Path, stack: ExitStack
 ) -> None:
-    first = opened.enter_context(closing(Spool(tmp_path / "all" / "spool")))
+    first = stack.enter_context(closing(Spool(tmp_path / "all" / "spool")))
     first.put([event("a")])
-    second = opened.enter_context(closing(Spool(first.folder)))
+    second = stack.enter_context(closing(Spool(first.folder)))
     assert len(second) == 1
     with pytest.raises(SpoolInUse, match="another process"):
         second.put([event("x")])
@@ -71,8 +72,8 @@ def test_a_process_that_waits_for_a_spool_sees_what_is_put_in_meanwhile(
     assert first.folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_full_spool_drops_the_oldest_updates(tmp_path: Path, opened: ExitStack) -> None:
-    spool = opened.enter_context(closing(Spool(tmp_path, most_bytes=3 * SIZE + 9)))
+def test_a_full_spool_drops_the_oldest_updates(tmp_path: Path, stack: ExitStack) -> None:
+    spool = stack.enter_context(closing(Spool(tmp_path, most_bytes=3 * SIZE + 9)))
     spool.put([event("a", "updated"), event("b", "agreed"), event("c", "updated")])
     spool.put([event("d")])
     spool.put([event("e")])
@@ -84,9 +85,9 @@ def test_a_full_spool_drops_the_oldest_updates(tmp_path: Path, opened: ExitStack
 
 @pytest.mark.parametrize("zones", [20, 500])
 def test_updates_stay_where_all_of_them_would_not_make_room(
-    tmp_path: Path, opened: ExitStack, zones: int
+    tmp_path: Path, stack: ExitStack, zones: int
 ) -> None:
-    spool = opened.enter_context(closing(Spool(tmp_path, most_bytes=2 * SIZE + 9)))
+    spool = stack.enter_context(closing(Spool(tmp_path, most_bytes=2 * SIZE + 9)))
     spool.put([event("a", "updated"), event("b")])
     large = make_event("c", zones=tuple(f"zone {at}" for at in range(zones)))
     with pytest.raises(StoreUnavailable, match="full"):
@@ -109,13 +110,13 @@ def test_names_never_repeat(tmp_path: Path) -> None:
 
 
 def test_a_rejected_file_of_an_earlier_version_is_not_overwritten(
-    tmp_path: Path, opened: ExitStack
+    tmp_path: Path, stack: ExitStack
 ) -> None:
     (tmp_path / "rejected").mkdir()
     old = "0000000000000000-closed.event"
     (tmp_path / "rejected" / old).write_bytes(b"rejected before")
     (tmp_path / old).write_bytes(encode(event("a")))
-    spool = opened.enter_context(closing(Spool(tmp_path)))
+    spool = stack.enter_context(closing(Spool(tmp_path)))
     spool.reject(spool.oldest(1)[0].file, "a test")
 
     kept = {file.read_bytes() for file in (tmp_path / "rejected").iterdir()}
@@ -142,9 +143,9 @@ def test_rejected_files_are_deleted_when_they_are_old_by_every_clock(
 
 
 def test_an_update_that_another_process_has_erased_makes_room(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, opened: ExitStack
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, stack: ExitStack
 ) -> None:
-    spool = opened.enter_context(closing(Spool(tmp_path, most_bytes=SIZE)))
+    spool = stack.enter_context(closing(Spool(tmp_path, most_bytes=SIZE)))
     spool.put([event("a", "updated")])
     next(tmp_path.glob("*.event")).unlink()
     spool.put([event("b", "updated")])
@@ -166,10 +167,10 @@ def test_an_event_that_another_process_has_erased_waits_no_more(
 
 
 def test_a_plate_is_erased_from_the_spools_of_all_watchers(
-    tmp_path: Path, opened: ExitStack
+    tmp_path: Path, stack: ExitStack
 ) -> None:
     first, second = (
-        opened.enter_context(closing(open_own_spool(tmp_path))) for _ in ("first", "second")
+        stack.enter_context(closing(open_own_spool(tmp_path))) for _ in ("first", "second")
     )
     first.put([event("a"), event("b", text="A128BC77")])
     first.reject(first.oldest(1)[0].file, "a test")
@@ -183,7 +184,7 @@ def test_a_plate_is_erased_from_the_spools_of_all_watchers(
 
 
 def test_another_vehicles_event_stays_though_a_frame_was_misread(spool: Spool) -> None:
-    changed = {"observations": make_event("a", "A128BC77").passed.observations}
+    changed = {"observations": make_event("a", "A128BC77").vehicle_pass.observations}
     read, unreadable = make_event("a", **changed), make_event("b", "", **changed)
     spool.put([AddressedEvent(one, (), NOW_S) for one in (read, unreadable)])
 
@@ -207,13 +208,13 @@ def test_a_plate_whose_event_is_replayed_meanwhile_is_erased_all_the_same(
 
 
 def test_each_process_gets_a_spool_of_its_own_and_that_with_events_first(
-    tmp_path: Path, opened: ExitStack
+    tmp_path: Path, stack: ExitStack
 ) -> None:
     (tmp_path / "watcher-2").mkdir()
     with closing(Spool(tmp_path / "watcher-3")) as left:
         left.put([event("a")])
 
-    spools = [opened.enter_context(closing(open_own_spool(tmp_path))) for _ in range(4)]
+    spools = [stack.enter_context(closing(open_own_spool(tmp_path))) for _ in range(4)]
     names = [one.folder.name for one in spools]
     assert names == ["watcher-3", tmp_path.name, "watcher-2", "watcher-4"]
     assert [ids(one) for one in spools] == [["a closed"], [], [], []]

@@ -33,7 +33,7 @@ def fail_with(number: int) -> Callable[..., NoReturn]:
 def break_reading_of(file: Path, patch: pytest.MonkeyPatch) -> None:
     read = Path.read_bytes
     failing = fail_with(errno.EIO)
-    patch.setattr(Path, "read_bytes", lambda one: failing() if one == file else read(one))
+    patch.setattr(Path, "read_bytes", lambda path: failing() if path == file else read(path))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_an_error_that_is_no_lack_of_room_deletes_nothing(
     spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     spool.put([event("a", "updated"), event("b", "updated")])
-    with monkeypatch.context() as broken:
-        broken.setattr(durable_files.tempfile, "mkstemp", fail_with(number))
-        broken.setattr(Path, "unlink", fail_with(number))
+    with monkeypatch.context() as patch:
+        patch.setattr(durable_files.tempfile, "mkstemp", fail_with(number))
+        patch.setattr(Path, "unlink", fail_with(number))
         for another in (event("c"), event("d", "updated")):
             with pytest.raises(StoreUnavailable, match="cannot be written"):
                 spool.put([another])
@@ -90,15 +90,15 @@ def test_an_error_after_the_renaming_leaves_no_file(
     spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spool.acquire()
-    synced: list[int] = []
+    descriptors: list[int] = []
 
-    def sync(opened: int) -> None:
-        synced.append(opened)
-        if len(synced) == 2:  # the folder's names
+    def sync(descriptor: int) -> None:
+        descriptors.append(descriptor)
+        if len(descriptors) == 2:  # the folder's names
             raise OSError(errno.EIO, "input/output error")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(os, "fsync", sync)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", sync)
         with pytest.raises(StoreUnavailable):
             spool.put([event("a")])
     assert (len(spool), list(tmp_path.glob("*.event"))) == (0, [])
@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_is_put_aside(
     break_reading_of(first, monkeypatch)
 
     assert (ids(spool), spool.counts.rejected) == (["b closed"], 1)
-    assert [one.name for one in (tmp_path / "rejected").iterdir()] == [first.name]
+    assert [file.name for file in (tmp_path / "rejected").iterdir()] == [first.name]
     assert f"{first.name}: the event is put aside" in caplog.text
 
 
@@ -141,8 +141,8 @@ def test_a_file_that_cannot_be_deleted_is_not_replayed_again(
     spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     spool.put([event("a"), event("b")])
-    with monkeypatch.context() as broken:
-        broken.setattr(Path, "unlink", fail_with(errno.EROFS))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", fail_with(errno.EROFS))
         spool.discard([spool.oldest(1)[0].file])
         spool.discard([])
         assert ids(spool) == ["b closed"]
@@ -172,10 +172,10 @@ def test_a_folder_that_cannot_be_opened_is_not_said_to_be_in_use(
     spool: Spool, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.setattr(os, "open", fail_with(number))
-    with pytest.raises(StoreUnavailable, match="cannot be used") as raised:
+    with pytest.raises(StoreUnavailable, match="cannot be used") as caught:
         spool.put([event("a")])
 
-    assert not isinstance(raised.value, SpoolInUse)
+    assert not isinstance(caught.value, SpoolInUse)
 
 
 def test_a_folder_that_cannot_be_made_or_searched_is_told(
@@ -203,8 +203,8 @@ def test_an_erasure_tells_what_it_cannot_read_or_delete_and_goes_on(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spool.put([event("a"), event("b")])
-    with monkeypatch.context() as broken:
-        break_reading_of(spool.oldest(1)[0].file, broken)
+    with monkeypatch.context() as patch:
+        break_reading_of(spool.oldest(1)[0].file, patch)
         with pytest.raises(StoreUnavailable, match="searched"):
             spool.erase("A123BC77")
     assert ids(spool) == ["a closed"]

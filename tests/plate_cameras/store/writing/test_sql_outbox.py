@@ -42,16 +42,18 @@ def test_nobody_else_gets_a_claimed_delivery_until_its_lease_ends(
     assert claim(outbox_store, NOW_S + 59) == []
     again = claim(outbox_store, NOW_S + 60)
     assert ids(again) == ["a_agreed_0", "b_closed_0"]
-    assert [one.attempts for one in again] == [1, 1]
+    assert [delivery.attempts for delivery in again] == [1, 1]
 
 
 @pytest.mark.parametrize(
     ("act", "due_s", "attempts"),
     [
         pytest.param(
-            lambda outbox, one, due_s: outbox.postpone(one, "503", due_s), 50, 1, id="503"
+            lambda outbox, delivery, due_s: outbox.postpone(delivery, "503", due_s), 50, 1, id="503"
         ),
-        pytest.param(lambda outbox, one, due_s: outbox.release(one, due_s), 5, 0, id="release"),
+        pytest.param(
+            lambda outbox, delivery, due_s: outbox.release(delivery, due_s), 5, 0, id="release"
+        ),
     ],
 )
 def test_a_postponed_delivery_holds_the_later_ones_of_its_pass(
@@ -63,7 +65,7 @@ def test_a_postponed_delivery_holds_the_later_ones_of_its_pass(
     act(outbox_store.outbox, claim(outbox_store)[0], NOW_S + due_s)
     assert claim(outbox_store, NOW_S + due_s - 1) == []
     again = claim(outbox_store, NOW_S + due_s)
-    assert [(one.id, one.attempts) for one in again] == [("a_agreed_0", attempts)]
+    assert [(delivery.id, delivery.attempts) for delivery in again] == [("a_agreed_0", attempts)]
 
 
 def test_an_abandoned_delivery_holds_nobody_and_a_replay_leaves_others_alone(
@@ -91,9 +93,13 @@ def test_failed_deliveries_are_due_when_the_receiver_answers_again(
 @pytest.mark.parametrize(
     "act",
     [
-        pytest.param(lambda outbox, one: outbox.release(one, NOW_S), id="release"),
-        pytest.param(lambda outbox, one: outbox.postpone(one, "503", NOW_S), id="postpone"),
-        pytest.param(lambda outbox, one: outbox.abandon(one, "too large", NOW_S), id="abandon"),
+        pytest.param(lambda outbox, delivery: outbox.release(delivery, NOW_S), id="release"),
+        pytest.param(
+            lambda outbox, delivery: outbox.postpone(delivery, "503", NOW_S), id="postpone"
+        ),
+        pytest.param(
+            lambda outbox, delivery: outbox.abandon(delivery, "too large", NOW_S), id="abandon"
+        ),
     ],
 )
 def test_a_deliverer_whose_lease_has_ended_cannot_touch_what_another_one_sends(
@@ -104,7 +110,7 @@ def test_a_deliverer_whose_lease_has_ended_cannot_touch_what_another_one_sends(
     act(outbox_store.outbox, late)
 
     assert claim(outbox_store, NOW_S + 119) == []
-    assert [one.attempts for one in claim(outbox_store, NOW_S + 120)] == [2, 2]
+    assert [delivery.attempts for delivery in claim(outbox_store, NOW_S + 120)] == [2, 2]
     assert current.attempts == 1
 
 

@@ -32,16 +32,17 @@ def take(database: Database, ago_s: float, epoch: int = 2) -> float:
     return taken_s
 
 
-def told(pass_id: str, at_s: float) -> PassEvent:
+def report(pass_id: str, at_s: float) -> PassEvent:
     return replace(make_event(pass_id, kind="agreed", first_seen_s=at_s), claim=CLAIM)
 
 
 def states(store: PassStore) -> dict[str, str]:
-    return {one.id: one.progress for one in store.search(PassQuery(), REQUESTER).passes}
+    passes = store.search(PassQuery(), REQUESTER).passes
+    return {found_pass.id: found_pass.progress for found_pass in passes}
 
 
 def close_left(store: PassStore, watcher: str, sinks: Sequence[Sink]) -> int:
-    events = store.unclosed.of_former_owners(watcher)
+    events = store.unclosed_passes.of_former_owners(watcher)
     store.write(events, sinks)
     return len(events)
 
@@ -50,11 +51,11 @@ def test_what_a_dead_watcher_told_of_is_closed_as_it_was(
     store: PassStore, database: Database
 ) -> None:
     taken_s = take(database, ago_s=90)
-    store.write([told("a", taken_s - 5)], [WEBHOOK])
+    store.write([report("a", taken_s - 5)], [WEBHOOK])
     before = store.get("a", REQUESTER)
     assert close_left(store, "next", [WEBHOOK]) == 1
     after = store.get("a", REQUESTER)
-    assert after.found == replace(before.found, progress="closed")
+    assert after.found_pass == replace(before.found_pass, progress="closed")
     assert (after.readings, after.hits) == (before.readings, before.hits)
     with database.reading() as connection:
         ids = connection.execute(sa.select(deliveries.c.id).order_by(deliveries.c.number))
@@ -69,8 +70,8 @@ def test_the_clock_of_a_camera_keeps_no_pass_open(
     store: PassStore, database: Database, clock: str, ahead_s: float
 ) -> None:
     taken_s = take(database, ago_s=90)
-    event = told("a", taken_s - 7 + ahead_s)
-    store.write([replace(event, passed=replace(event.passed, clock=clock))], [])
+    event = report("a", taken_s - 7 + ahead_s)
+    store.write([replace(event, vehicle_pass=replace(event.vehicle_pass, clock=clock))], [])
     assert close_left(store, "next", []) == 1
     assert states(store) == {"a": "closed"}
 
@@ -98,7 +99,7 @@ def test_other_passes_stay_open(
     store: PassStore, database: Database, ago_s: float, epoch: int, watcher: str
 ) -> None:
     taken_s = take(database, ago_s)
-    store.write([replace(told("a", taken_s - 5), claim=LeaseClaim(epoch, True))], [])
+    store.write([replace(report("a", taken_s - 5), claim=LeaseClaim(epoch, True))], [])
     assert close_left(store, watcher, []) == 0
     assert states(store) == {"a": "agreed"}
 
@@ -110,12 +111,14 @@ def test_the_next_owner_waits_by_its_own_clock_and_again_when_the_camera_came_ba
     moment_s = [0.0]
     pictures = PictureFolder(tmp_path / "pictures")
     unclosed = UnclosedPasses(database, pictures, clock=lambda: moment_s[0])
-    opening(url).write([told("a", take(database, ago_s=-3600) - 5)], [])
+    opening(url).write([report("a", take(database, ago_s=-3600) - 5)], [])
 
     def left_after(age_s: float) -> list[tuple[str, str, str]]:
         moment_s[0] = age_s
         events = unclosed.of_former_owners("next")
-        return [(event.kind, event.passed.id, event.passed.progress) for event in events]
+        return [
+            (event.kind, event.vehicle_pass.id, event.vehicle_pass.progress) for event in events
+        ]
 
     assert left_after(0.0) == []
     assert left_after(SETTLED_S - 1) == []
@@ -130,31 +133,31 @@ def test_a_pass_whose_readings_or_pictures_were_deleted_is_closed(
     store: PassStore, database: Database, tmp_path: Path
 ) -> None:
     taken_s = take(database, ago_s=90)
-    store.write([told("a", taken_s - 5)], [])
+    store.write([report("a", taken_s - 5)], [])
     shutil.rmtree(tmp_path / "pictures")
-    (event,) = store.unclosed.of_former_owners("next")
-    best = event.passed.best
+    (event,) = store.unclosed_passes.of_former_owners("next")
+    best = event.vehicle_pass.best
     assert (best.crop_jpeg, best.frame_jpeg) == (b"", b"")
     assert best.observation.time_s == taken_s - 4
     with database.writing() as connection:
         connection.execute(sa.delete(readings))
 
     assert close_left(store, "next", []) == 1
-    assert store.get("a", REQUESTER).found.best["box"] == [10.0, 20.0, 110.0, 45.0]
+    assert store.get("a", REQUESTER).found_pass.best["box"] == [10.0, 20.0, 110.0, 45.0]
 
 
 @pytest.mark.parametrize("step_s", [-3600.0, 0.0, 3600.0])
 def test_the_next_run_closes_what_a_killed_watch_has_left(
     url: str, opening: Callable[..., PassStore], step_s: float
 ) -> None:
-    killed = opening(url, clock=lambda: NOW_S)
-    killed.write([make_event("a", kind="agreed"), make_event("b")], [])
-    killed.close()
+    first_store = opening(url, clock=lambda: NOW_S)
+    first_store.write([make_event("a", kind="agreed"), make_event("b")], [])
+    first_store.close()
     store = opening(url, clock=lambda: NOW_S + step_s)
     store.write([make_event("own", kind="agreed")], [])
-    assert [one.passed.id for one in store.unclosed.interrupted(["gate"])] == ["a"]
-    assert store.unclosed.interrupted(["yard"]) == []
-    store.write(store.unclosed.interrupted(["gate"]), [])
+    assert [event.vehicle_pass.id for event in store.unclosed_passes.interrupted(["gate"])] == ["a"]
+    assert store.unclosed_passes.interrupted(["yard"]) == []
+    store.write(store.unclosed_passes.interrupted(["gate"]), [])
     assert states(store) == {"a": "closed", "b": "closed", "own": "agreed"}
 
 
@@ -162,4 +165,4 @@ def test_what_waited_in_the_spool_belongs_to_the_run_that_told_of_it(store: Pass
     (event,) = address([make_event("a", kind="agreed")], [], NOW_S, "the run before")
     store.writer.spool.put([event])
     assert store.replay_spool() == 0
-    assert len(store.unclosed.interrupted(["gate"])) == 1
+    assert len(store.unclosed_passes.interrupted(["gate"])) == 1

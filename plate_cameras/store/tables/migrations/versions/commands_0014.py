@@ -14,7 +14,7 @@ def upgrade() -> None:
     for name in ("person", "remark"):
         kind = gate_openings.c[name].type
         op.add_column(gate_openings.name, sa.Column(name, kind, nullable=False, server_default=""))
-    index = next(
-        known for known in gate_openings.indexes if known.name == "ix_gate_openings_requested"
+    (index,) = (
+        index for index in gate_openings.indexes if index.name == "ix_gate_openings_requested"
     )
     index.create(op.get_bind())

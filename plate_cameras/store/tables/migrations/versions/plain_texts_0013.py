@@ -21,20 +21,20 @@ def upgrade() -> None:
     """Give each entry the text of a plate. An entry of the list that has it already stays."""
     connection = op.get_bind()
     rows = connection.execute(sa.select(*ENTRY.c)).all()
-    known = {tuple(row) for row in rows}
-    changed = set()
+    entries = {tuple(row) for row in rows}
+    changed_lists = set()
     for list_id, edition, text in rows:
         plain = strip_text(text)
         if plain == text:
             continue
         entry = (ENTRY.c.list_id == list_id, ENTRY.c.edition == edition, ENTRY.c.text == text)
-        if not plain or (list_id, edition, plain) in known:
+        if not plain or (list_id, edition, plain) in entries:
             connection.execute(sa.delete(ENTRY).where(*entry))
         else:
             connection.execute(sa.update(ENTRY).where(*entry).values(text=plain))
-            known.add((list_id, edition, plain))
-        changed.add(list_id)
-    for list_id in changed:
+            entries.add((list_id, edition, plain))
+        changed_lists.add(list_id)
+    for list_id in changed_lists:
         _count_again(connection, list_id)
 
 
