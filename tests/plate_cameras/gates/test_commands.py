@@ -27,14 +27,18 @@ CAMERAS = ("gate",)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PassStore]:
-    with closing(open_store(Store(), tmp_path)) as opened:
-        opened.write([make_event("a")], [])
-        yield opened
+    with closing(open_store(Store(), tmp_path)) as pass_store:
+        pass_store.write([make_event("a")], [])
+        yield pass_store
 
 
 def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
     page = store.openings.page(EVERYTHING).openings
-    return [(one.outcome, one.reason, one.person) for one in page]
+    return [(opening.outcome, opening.reason, opening.person) for opening in page]
+
+
+def outcomes_of(store: PassStore) -> list[str]:
+    return [outcome for outcome, _, _ in openings_of(store)]
 
 
 def follow_for(store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,15 +50,14 @@ def follow_for(store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.Monke
         gates = GateThread(store, lambda _: None)
         configuration = Configuration((Camera("gate", "rtsp://gate"),), gates=(make_gate(),))
         await gates.commit(await gates.prepare(configuration))
-        unsettled = {"requested", "begun"}
-        await wait(lambda: not unsettled & {one[0] for one in openings_of(store)}, "an outcome")
+        await wait(lambda: {"requested", "begun"}.isdisjoint(outcomes_of(store)), "an outcome")
         await gates.stop()
 
     asyncio.run(act())
 
 
 @pytest.mark.parametrize(
-    ("failure", "outcome", "asked"),
+    ("failure", "outcome", "calls"),
     [
         pytest.param("", ("opened", ""), ["on"], id="opened"),
         pytest.param("lost", ("unknown", "lost"), ["on"], id="never asked again without an answer"),
@@ -66,14 +69,14 @@ def test_a_command_is_carried_out_once(
     monkeypatch: pytest.MonkeyPatch,
     failure: str | Exception,
     outcome: tuple[str, str],
-    asked: list[str],
+    calls: list[str],
 ) -> None:
     relay = ScriptedRelay([failure])
     store.commands.send("north", CAMERAS, "a", REQUESTER)
     follow_for(store, relay, monkeypatch)
     follow_for(store, relay, monkeypatch)
     assert openings_of(store) == [(*outcome, REQUESTER.who)]
-    assert relay.switched == asked
+    assert relay.calls == calls
 
 
 def test_a_command_that_waits_too_long_for_its_turn_opens_nothing(
@@ -84,7 +87,7 @@ def test_a_command_that_waits_too_long_for_its_turn_opens_nothing(
     store.commands.send("north", CAMERAS, "", REQUESTER)
     follow_for(store, relay, monkeypatch)
     assert openings_of(store) == [("refused", "the command came too late", REQUESTER.who)]
-    assert relay.switched == []
+    assert relay.calls == []
 
 
 def test_a_gate_that_is_gone_refuses(store: PassStore) -> None:
@@ -93,4 +96,4 @@ def test_a_gate_that_is_gone_refuses(store: PassStore) -> None:
         KnownLists(store, HoldOffs()), OpeningRecorder(store.openings), HoldOffs(), record.append
     )
     controller.open(store.commands.send("north", CAMERAS, "", REQUESTER))
-    assert [one.outcome for one in record] == ["refused"]
+    assert [opening.outcome for opening in record] == ["refused"]
