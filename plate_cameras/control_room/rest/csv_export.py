@@ -23,7 +23,7 @@ from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery, Requester
 
-EXPORTS = OpenStreams(most=4, most_of_one=2)
+EXPORTS = OpenStreams(max_streams=4, max_of_client=2)
 """Exports read the database as fast as they can, so few may run at once."""
 PLAIN = (
     "id",
@@ -95,19 +95,19 @@ class FileStyle:
         """The titles of the columns."""
         return TITLES.get(self.language, COLUMNS)
 
-    def to_row(self, shown: PassFields) -> tuple[object, ...]:
+    def to_row(self, fields: PassFields) -> tuple[object, ...]:
         """Return a pass as a row."""
-        values = {name: getattr(shown, name) for name in (*PLAIN, "stored", *SPEED)}
+        values = {name: getattr(fields, name) for name in (*PLAIN, "stored", *SPEED)}
         if self.zone:
-            told = {name: self._to_local(values[name], shown.clock) for name in TIMES[:-1]}
-            values |= told | {"stored": self._to_local(shown.stored)}
+            local_times = {name: self._to_local(values[name], fields.clock) for name in TIMES[:-1]}
+            values |= local_times | {"stored": self._to_local(fields.stored)}
         if self.language:
             texts = read_room_texts()[self.language]
-            values["region"] = texts.shared.regions.get(shown.region, shown.region)
-            values["format"] = texts.shared.formats.get(shown.format, shown.format)
-            values["direction"] = texts.script.get(shown.direction, "")
-        values["zones"] = " ".join(shown.zones)
-        values["lists"] = " ".join(dict.fromkeys(one.list for one in shown.lists))
+            values["region"] = texts.shared_texts.regions.get(fields.region, fields.region)
+            values["format"] = texts.shared_texts.formats.get(fields.format, fields.format)
+            values["direction"] = texts.script.get(fields.direction, "")
+        values["zones"] = " ".join(fields.zones)
+        values["lists"] = " ".join(dict.fromkeys(hit.list for hit in fields.lists))
         return tuple(self.form.to_cell(values[name]) for name in COLUMNS)
 
     def _to_local(self, time: str, clock: str = "") -> str:
@@ -177,5 +177,8 @@ async def _record_count(room: ControlRoom, entry: int, count: int) -> None:
 def _read_part(room: ControlRoom, query: PassQuery, requester: Requester, style: FileStyle) -> Part:
     """Read a page. Making its lines takes long, too, so all of it runs in a thread."""
     page = room.store.reader.page(query, requester)
-    rows = [style.to_row(to_pass(one, page.hits.get(one.number, ()))) for one in page.passes]
+    answers = (
+        to_pass(found_pass, page.hits.get(found_pass.number, ())) for found_pass in page.passes
+    )
+    rows = map(style.to_row, answers)
     return Part(style.form.to_lines(rows).encode(), len(page.passes), page.cursor)

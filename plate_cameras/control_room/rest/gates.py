@@ -8,7 +8,7 @@ from starlette.responses import Response
 from orchestrator.errors import ParameterError
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.documents import to_opening
 from plate_cameras.control_room.rest.exchange import (
     NO_REASON,
@@ -40,12 +40,12 @@ class CommandBody(Body):
     )
 
 
-@Described("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
+@Operation("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
 @route("GET", "/v1/gates", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the gates whose cameras the principal may see."""
-    asked, scope = query_of(request, NamesQuery), request.scope
-    page, cursor = page_of(gates_of(request), asked)
+    query, scope = query_of(request, NamesQuery), request.scope
+    page, cursor = page_of(gates_of(request), query)
     answers = tuple(
         GateAnswer(
             name=gate.name,
@@ -59,19 +59,19 @@ async def list_all(request: RoomRequest) -> Response:
     return answer(GatesAnswer(gates=answers, cursor=cursor))
 
 
-@Described(
+@Operation(
     "openings", "Openings of gates, the newest first", "gates", answer=OpeningsPage, query=PageQuery
 )
 @route("GET", "/v1/gates/openings", Role.VIEWER, is_background=True)
 async def list_openings(request: RoomRequest) -> Response:
     """Return a page of openings."""
-    asked = query_of(request, PageQuery)
-    scope, openings = requester_of(request, asked).scope, request.room.store.openings
-    page = await request.room.threads.run(lambda: openings.page(scope, asked.limit, asked.cursor))
+    query = query_of(request, PageQuery)
+    scope, openings = requester_of(request, query).scope, request.room.store.openings
+    page = await request.room.threads.run(lambda: openings.page(scope, query.limit, query.cursor))
     return answer(OpeningsPage(openings=tuple(map(to_opening, page.openings)), cursor=page.cursor))
 
 
-@Described(
+@Operation(
     "openGate",
     "Open a gate now; ask `/v1/gates/openings/{id}` for the outcome. The reason is required",
     "gates",
@@ -94,7 +94,7 @@ async def open_gate(request: RoomRequest) -> Response:
     return answer(to_opening(command), status=ACCEPTED)
 
 
-@Described("opening", "One opening of a gate", "gates", answer=Opening)
+@Operation("opening", "One opening of a gate", "gates", answer=Opening)
 @route("GET", "/v1/gates/openings/{id}", Role.VIEWER, is_background=True)
 async def get_opening(request: RoomRequest) -> Response:
     """Return an opening as it is now."""

@@ -11,7 +11,7 @@ from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Sink
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
     answer,
     page_of,
@@ -48,16 +48,16 @@ class SinkTestAnswer(Model):
     )
 
 
-@Described("sinks", "All receivers of events", "sinks", answer=SinksAnswer, query=NamesQuery)
+@Operation("sinks", "All receivers of events", "sinks", answer=SinksAnswer, query=NamesQuery)
 @route("GET", "/v1/sinks", Role.ADMINISTRATOR)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the sinks all of whose cameras the principal may see."""
     page, cursor = page_of(_sinks_of(request), query_of(request, NamesQuery))
-    shown = (SinkAnswer(name=sink.name, type=sink.type, events=sink.events) for sink in page)
-    return answer(SinksAnswer(sinks=tuple(shown), cursor=cursor))
+    answers = (SinkAnswer(name=sink.name, type=sink.type, events=sink.events) for sink in page)
+    return answer(SinksAnswer(sinks=tuple(answers), cursor=cursor))
 
 
-@Described(
+@Operation(
     "testSink",
     "Send a test event to a receiver, from the machine of this service",
     "sinks",
