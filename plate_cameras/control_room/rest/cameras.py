@@ -21,8 +21,8 @@ from plate_cameras.control_room.rest.documents import to_camera
 from plate_cameras.control_room.rest.exchange import (
     answer,
     body_of,
+    named_in_path,
     page_of,
-    path_value,
     query_of,
     requester_of,
 )
@@ -30,7 +30,6 @@ from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
 from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer, Ingested
 from plate_cameras.message_forms import PUSH, form_of
 from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
-from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.writing.live_tables import Areas
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWaiting
 
@@ -123,11 +122,7 @@ def camera_of(request: RoomRequest) -> Camera:
     Raises:
         UnknownName: There is none, or the principal may not see it.
     """
-    name = path_value(request, "name")
-    for camera in request.cameras:
-        if camera.name == name:
-            return camera
-    raise UnknownName(f"there is no camera {name!r}")
+    return named_in_path(request, request.cameras, "camera")
 
 
 def to_areas(camera: Camera, body: AreasBody) -> Areas:

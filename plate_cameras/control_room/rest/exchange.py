@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -17,6 +17,7 @@ from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, anno
 from plate_cameras.control_room.endpoint import CURSOR, PagedResponse, RoomRequest
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
 from plate_cameras.control_room.store_threads import SEARCH
+from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import Requester
 
 MAX_BYTES = 64 * 1024
@@ -147,6 +148,24 @@ def path_value(request: RoomRequest, name: str) -> str:
             f"{name}: wanted at most {MAX_NAME_LENGTH} characters, got {len(value)}"
         )
     return value
+
+
+def named_in_path(request: RoomRequest, items: Iterable[NamedT], kind: str) -> NamedT:
+    """Return the item that the path names.
+
+    Args:
+        request: The request.
+        items: The things that the principal may see.
+        kind: What they are, for the error.
+
+    Raises:
+        UnknownName: There is none of this name.
+    """
+    name = path_value(request, "name")
+    for item in items:
+        if item.name == name:
+            return item
+    raise UnknownName(f"there is no {kind} {name!r}")
 
 
 def page_of(items: Sequence[NamedT], query: NamesQuery) -> tuple[tuple[NamedT, ...], str]:

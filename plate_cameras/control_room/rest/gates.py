@@ -14,6 +14,7 @@ from plate_cameras.control_room.rest.exchange import (
     NO_REASON,
     answer,
     body_of,
+    named_in_path,
     page_of,
     path_value,
     query_of,
@@ -23,7 +24,6 @@ from plate_cameras.control_room.rest.queries import Body, Name, NamesQuery, Page
 from plate_cameras.control_room.rest.schemas import GateAnswer, GatesAnswer, Opening, OpeningsPage
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.setting_parts import Gate
-from plate_cameras.store.errors import UnknownName
 
 ACCEPTED = 202
 
@@ -83,7 +83,8 @@ async def list_openings(request: RoomRequest) -> Response:
 @route("POST", "/v1/gates/{name}/openings", Role.EDITOR)
 async def open_gate(request: RoomRequest) -> Response:
     """Command a watcher to open a gate."""
-    requester, gate = requester_of(request, query_of(request, Query)), _gate_of(request)
+    requester = requester_of(request, query_of(request, Query))
+    gate = named_in_path(request, gates_of(request), "gate")
     if requester.why == NO_REASON:
         raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
     body, commands = await body_of(request, CommandBody), request.room.store.commands
@@ -110,14 +111,6 @@ def gates_of(request: RoomRequest) -> list[Gate]:
     """Return the configured gates that belong to the principal's cameras."""
     gates = request.room.configuration.gates
     return [gate for gate in gates if any(map(request.scope.sees, gate.cameras))]
-
-
-def _gate_of(request: RoomRequest) -> Gate:
-    name = path_value(request, "name")
-    for gate in gates_of(request):
-        if gate.name == name:
-            return gate
-    raise UnknownName(f"there is no gate {name!r}")
 
 
 ROUTES = (list_all, list_openings, get_opening, open_gate)

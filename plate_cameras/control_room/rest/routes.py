@@ -147,23 +147,19 @@ def _describe_operation(path: str, operation: Operation) -> Json:
     }
     if operation.is_public:
         document["security"] = []
-    if operation.body:
-        document["requestBody"] = {
-            "required": True,
-            "description": str(operation.body.__doc__).rstrip("."),
-            "content": {JSON: {"schema": _reference(operation.body)}},
-        }
-    if operation.text_body:
-        document["requestBody"] = {
-            "required": True,
-            "description": operation.text_about,
-            "content": {
-                operation.text_body: {
-                    "schema": {"type": "string", "maxLength": operation.max_text_bytes}
-                }
-            },
-        }
+    if has_body:
+        document["requestBody"] = {"required": True} | _body(operation)
     return document
+
+
+def _body(operation: Operation) -> Json:
+    if operation.body:
+        about, kind = str(operation.body.__doc__).rstrip("."), JSON
+        schema = _reference(operation.body)
+    else:
+        about, kind = operation.text_about, operation.text_body
+        schema = {"type": "string", "maxLength": operation.max_text_bytes}
+    return {"description": about, "content": {kind: {"schema": schema}}}
 
 
 def _parameters(path: str, operation: Operation) -> Iterator[Json]:

@@ -14,14 +14,13 @@ from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
     answer,
+    named_in_path,
     page_of,
-    path_value,
     query_of,
     requester_of,
 )
 from plate_cameras.control_room.rest.queries import NamesQuery, Query
 from plate_cameras.sinks.trial import try_sink
-from plate_cameras.store.errors import UnknownName
 
 
 class SinkAnswer(Model):
@@ -67,7 +66,7 @@ async def list_all(request: RoomRequest) -> Response:
 async def test(request: RoomRequest) -> Response:
     """Send a test event past filters and outbox, and tell what became of it."""
     requester, room = requester_of(request, query_of(request, Query)), request.room
-    sink = _sink_of(request)
+    sink = named_in_path(request, _sinks_of(request), "sink")
     await room.threads.run(lambda: room.store.record_test(sink.name, requester))
     try:
         await try_sink(sink)
@@ -82,14 +81,6 @@ def _sinks_of(request: RoomRequest) -> list[Sink]:
     every = [camera.name for camera in configuration.cameras]
     sees = request.scope.sees
     return [sink for sink in configuration.sinks if all(map(sees, sink.cameras or every))]
-
-
-def _sink_of(request: RoomRequest) -> Sink:
-    name = path_value(request, "name")
-    for sink in _sinks_of(request):
-        if sink.name == name:
-            return sink
-    raise UnknownName(f"there is no sink {name!r}")
 
 
 ROUTES = (list_all, test)

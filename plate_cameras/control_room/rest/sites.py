@@ -17,6 +17,7 @@ from plate_cameras.control_room.rest.documents import to_pass
 from plate_cameras.control_room.rest.exchange import (
     answer,
     answer_in_thread,
+    named_in_path,
     page_of,
     path_value,
     query_of,
@@ -25,7 +26,6 @@ from plate_cameras.control_room.rest.exchange import (
 from plate_cameras.control_room.rest.queries import NamesQuery, PageQuery, Query
 from plate_cameras.control_room.rest.schemas import PassFields
 from plate_cameras.setting_parts import Site
-from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.inside import HOUR_S, InsideQuery
 from plate_cameras.store.finding.pass_query import Requester
 
@@ -131,11 +131,7 @@ def _sites_of(request: RoomRequest) -> list[Site]:
 
 
 def _site_of(request: RoomRequest) -> Site:
-    name = path_value(request, "name")
-    for site in _sites_of(request):
-        if site.name == name:
-            return site
-    raise UnknownName(f"there is no site {name!r}")
+    return named_in_path(request, _sites_of(request), "site")
 
 
 ROUTES = (list_all, list_vehicles, mark_left, mark_inside)
