@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus, make_note
-from plate_cameras.clocks import complete_within
+from plate_cameras.clocks import complete_within, wait_through
 from plate_cameras.configuration import Configuration
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
@@ -30,22 +30,40 @@ from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 
 POLL_S = 0.5
+LAST_TAKE_S = 1.0
+"""Longest wait at the end for commands that are being taken."""
 
 
 async def follow_commands(commands: GateCommands, controller: GateController) -> None:
     """Take commands until the task is cancelled. Without a database there are none."""
     note = make_note("gates get no commands of people")
+    late = to_sentence("late")
     while True:
         await asyncio.sleep(POLL_S)
         names = [status.name for status in controller.statuses]
+        taking = asyncio.create_task(asyncio.to_thread(commands.take, names, late))
         try:
-            openings = await asyncio.to_thread(commands.take, names, to_sentence("late"))
-        except Exception as error:  # whatever it is, the next round may succeed
-            note(error)
-            continue
-        note(None)
-        for opening in openings:
-            controller.open(opening)
+            await asyncio.wait({taking})
+        finally:  # also when this task is cancelled: nobody else gets a command that is taken
+            await wait_through([taking], LAST_TAKE_S)
+            if taking.done():
+                _hand_over(taking, controller, note)
+
+
+def _hand_over(
+    taking: asyncio.Task[list[GateOpening]],
+    controller: GateController,
+    note: Callable[[Exception | None], None],
+) -> None:
+    """Hand commands that were taken to their gates."""
+    try:
+        openings = taking.result()
+    except Exception as error:  # whatever it is, the next round may succeed
+        note(error)
+        return
+    note(None)
+    for opening in openings:
+        controller.open(opening)
 
 
 LOG = logging.getLogger(__name__)

@@ -1,7 +1,8 @@
 """People's commands: carried out once, in time, or not at all."""
 
 import asyncio
-from collections.abc import Iterator
+import threading
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -88,6 +89,34 @@ def test_a_command_that_waits_too_long_for_its_turn_opens_nothing(
     follow_for(store, relay, monkeypatch)
     assert openings_of(store) == [("refused", "the command came too late", REQUESTER.who)]
     assert relay.calls == []
+
+
+def test_a_command_that_is_being_taken_at_the_end_has_an_outcome(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, is_taken, may_end = store.commands.take, threading.Event(), threading.Event()
+
+    def take_slowly(gates: Collection[str], late: str) -> list[GateOpening]:
+        openings = take(gates, late)
+        is_taken.set()
+        assert may_end.wait(20)
+        return openings
+
+    async def act() -> None:
+        gates = GateThread(store, lambda _: None)
+        configuration = Configuration((Camera("gate", "rtsp://gate"),), gates=(make_gate(),))
+        await gates.commit(await gates.prepare(configuration))
+        await wait(is_taken.is_set, "a command that is taken")
+        stopping = asyncio.create_task(gates.stop())
+        await asyncio.sleep(0.1)
+        may_end.set()
+        await stopping
+
+    store.commands.send("north", CAMERAS, "a", REQUESTER)
+    monkeypatch.setattr(store.commands, "take", take_slowly)
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
+    asyncio.run(act())
+    assert {"requested", "begun"}.isdisjoint(outcomes_of(store))
 
 
 def test_a_gate_that_is_gone_refuses(store: PassStore) -> None:
