@@ -1,6 +1,7 @@
 """Live events, against a server of the test's own that ends its streams."""
 
 import asyncio
+import itertools
 import json
 import threading
 from contextlib import aclosing
@@ -16,6 +17,7 @@ from plate_cameras.client import (
     CamerasClient,
     LiveEvent,
     PassRecord,
+    event_feed,
 )
 from plate_cameras.client.live_events import Block, BlockReader
 from tests.plate_cameras.client.scripted_server import Answer, asking, serving
@@ -80,6 +82,21 @@ def test_a_lost_stream_goes_on_after_the_last_event() -> None:
     assert [request.last_event for request in server.requests] == ["5", "7", "7", "7"]
     assert client.retried == 3
     assert [0.25 <= client.pauses[0] <= 0.5, 1 <= client.pauses[2] <= 2] == [True, True]
+
+
+def test_a_service_that_is_away_for_long_is_asked_more_and_more_seldom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(event_feed, "steady_s", itertools.count(0.0, 60.0).__next__)
+    away = Answer([b'{"detail": "the database cannot be used now"}'], 503, "application/json")
+    first, last = event("pass.agreed", PASS, 7), event("pass.closed", PASS, 9)
+    answers = (Answer([first]), *[away] * 4, Answer([last]))
+    with serving(*answers) as server, Unhurried(server.url) as client:
+        events = client.events()
+        assert [next(events).number, next(events).number] == [7, 9]
+        events.close()
+    assert client.pauses[0] <= 0.5
+    assert client.pauses[4] >= 4
 
 
 def test_a_key_that_has_ended_ends_the_events() -> None:
