@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plate_cameras.store.lists.list_file import FileRow
     from plate_cameras.store.lists.plate_lists import PlateLists
 
-SHOWN = 20
+MAX_SHOWN_ROWS = 20
 """Number of rows of each kind that a preview shows."""
 
 
@@ -95,10 +95,10 @@ def template_of(language: str) -> str:
 def _show_rows(title: str, rows: Sequence[FileRow]) -> None:
     if rows and title:
         typer.echo(title)
-    for row in rows[:SHOWN]:
+    for row in rows[:MAX_SHOWN_ROWS]:
         typer.echo(f"line {row.line}: {row.problem or _describe(row)}")
-    if len(rows) > SHOWN:
-        typer.echo(f"and {len(rows) - SHOWN} more")
+    if len(rows) > MAX_SHOWN_ROWS:
+        typer.echo(f"and {len(rows) - MAX_SHOWN_ROWS} more")
 
 
 def _describe(row: FileRow) -> str:

@@ -63,7 +63,7 @@ class Operation:
         media: Other content types of the answer, with what they hold.
         creates: True if the status may also be 201.
         problems: Statuses of failures beside those that every operation has.
-        is_searching: True if it takes a query and a reason.
+        takes_reason: True if it takes a query, which may always have a reason.
         is_public: True if it needs no key.
     """
 
@@ -80,7 +80,7 @@ class Operation:
     status: int = 200
     creates: bool = False
     problems: tuple[str, ...] = ()
-    is_searching: bool = True
+    takes_reason: bool = True
     is_public: bool = False
 
     def __call__(self, room_route: RoomRoute) -> RoomRoute:

@@ -64,7 +64,7 @@ class _Call:
 
 
 class _Pool:
-    """The threads of one kind of calls. Callers take turns; nobody has the last thread and more.
+    """The threads of one kind of calls, for which callers take turns.
 
     Each caller may have all threads but one, and a share of the calls that wait.
     """

@@ -1,4 +1,4 @@
-"""The vehicles of one gate, one after the other: waits, asks, opens, and ends the pulse."""
+"""Serves the vehicles of one gate in turn: waits, decides, opens the gate, and ends the pulse."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ its turn, and the first pause between two attempts; the pauses double."""
 OFF_S, OFF_AGAIN_S = 30.0, 5.0
 """Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
 its turn, and the pause between later attempts."""
-OF_A_RECORD = tuple(attribute.name for attribute in fields(GateOpening))
+RECORD_FIELDS = tuple(attribute.name for attribute in fields(GateOpening))
 """Attributes of a request that its record has, too."""
 CLOSE_S = 2.0
 """Longest wait for a relay's connections to close."""
@@ -275,7 +275,7 @@ class GateQueue:
     ) -> GateOpening:
         is_measured = outcome == OPENED and request.readable_s is not None
         delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
-        vehicle = {name: value for name, value in vars(request).items() if name in OF_A_RECORD}
+        vehicle = {name: value for name, value in vars(request).items() if name in RECORD_FIELDS}
         if request.command_id:
             vehicle["id"] = request.command_id
         return GateOpening(

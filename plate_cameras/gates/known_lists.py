@@ -14,7 +14,7 @@ from plate_cameras.store.lists.list_lookup import ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 
-MAX_KNOWN = 100_000
+MAX_OPENINGS = 100_000
 """Openings that are told apart from new ones: those of months."""
 
 Key = TypeVar("Key")
@@ -70,7 +70,7 @@ class HoldOffs:
 def _remember(keys: dict[Key, None], key: Key) -> None:
     """Add a key, and drop the oldest if there are too many."""
     keys[key] = None
-    if len(keys) > MAX_KNOWN:
+    if len(keys) > MAX_OPENINGS:
         del keys[next(iter(keys))]
 
 

@@ -1,4 +1,4 @@
-"""A receiver takes events one by one. Its errors, and calls of one that may misbehave."""
+"""Receivers of events, their errors, and calls of them that have limits of time."""
 
 from __future__ import annotations
 

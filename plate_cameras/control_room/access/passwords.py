@@ -57,7 +57,7 @@ class PasswordChecker:
         self._hasher = hasher or _hasher()
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Tell whether a password has a hash. Without a hash, the answer takes as long.
+        """Tell whether a hash is that of a password. Without a hash, the check takes as long.
 
         Raises:
             ServiceFull: Too many passwords wait to be checked.

@@ -1,4 +1,4 @@
-"""Decides who asks."""
+"""Finds the principal of each request. Rejects callers that have none."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _preloads(page: Page) -> list[str]:
 
 
 def _words(texts: RoomTexts) -> dict[str, Any]:
-    """Return what the scripts say and know."""
+    """Return the texts and names that the scripts need."""
     shared_texts = texts.shared_texts
     return {
         **{name: shared_texts.script[name] for name in SHARED_WORDS},

@@ -154,7 +154,7 @@ async def _describe(request: RoomRequest, camera: Camera) -> Response:
     "with a picture in base64, with any content type",
     max_text_bytes=MAX_MESSAGE_BYTES,
     problems=("409",),
-    is_searching=False,
+    takes_reason=False,
 )
 @route("POST", "/v1/ingest/{name}", Role.SENDER, challenge=BASIC)
 async def ingest(request: RoomRequest) -> Response:

@@ -186,5 +186,5 @@ class ChangeFeed:
 
 
 def _state_of(camera: CameraAnswer) -> tuple[object, ...]:
-    """Return what makes a change of a camera: its counts change all the time."""
+    """Return the values whose change is an event. The counts of a camera change all the time."""
     return camera.state, camera.error, camera.watcher, camera.zones, camera.lines, camera.masks

@@ -15,16 +15,14 @@ from orchestrator.host.csv_cells import CsvForm
 from orchestrator.serving.gateway.extension import ServiceFull
 from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
 from plate_cameras.control_room.rest.documents import to_pass
-from plate_cameras.control_room.rest.exchange import CSV, attachment
+from plate_cameras.control_room.rest.exchange import CSV
 from plate_cameras.control_room.rest.schemas import PassFields
-from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
+from plate_cameras.control_room.rest.streams import EXPORTS, client_of, stream_file
 from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery, Requester
 
-EXPORTS = OpenStreams(max_streams=4, max_of_client=2)
-"""Exports read the database as fast as they can, so few may run at once."""
 PLAIN = (
     "id",
     "camera",
@@ -78,7 +76,7 @@ FILE_CLOCK = "file"
 
 @dataclass(frozen=True)
 class FileStyle:
-    """How a file is written: for programs, or for people.
+    """The style of a file: for programs, or for people.
 
     Attributes:
         form: The dialect.
@@ -162,10 +160,7 @@ async def csv_response(
             finally:
                 await _record_count(room, entry, count)
 
-        headers = attachment(FILE)
-        return StreamedResponse(
-            chunks, place.pop_all(), request.is_current, media_type=CSV, headers=headers
-        )
+        return stream_file(request, chunks, place.pop_all(), name=FILE, media_type=CSV)
 
 
 async def _record_count(room: ControlRoom, entry: int, count: int) -> None:

@@ -27,9 +27,7 @@ from plate_cameras.store.openings.gate_openings import BEGUN, OPENED, UNKNOWN, G
 from plate_cameras.store.writing.live_tables import Areas, CameraState, DrawnAreas
 
 COUNTS = ("frames", "plates", "passes", "dropped", "reconnects")
-SAME_OF_OPENING = tuple(
-    name for name in Opening.model_fields if name in GateOpening.__annotations__
-)
+SHARED_FIELDS = tuple(name for name in Opening.model_fields if name in GateOpening.__annotations__)
 """Fields that the store and the API have in the same form."""
 
 
@@ -58,7 +56,7 @@ def to_opening(opening: GateOpening) -> Opening:
         opening = replace(opening, outcome=UNKNOWN, reason=to_sentence("begun"))
     reason = None if opening.outcome == OPENED else read_reason(opening.reason)
     return Opening(
-        **{name: getattr(opening, name) for name in SAME_OF_OPENING},
+        **{name: getattr(opening, name) for name in SHARED_FIELDS},
         reason_code=reason.code if reason else "",
         reason_values=dict(reason.values) if reason else {},
         time=to_rfc3339(opening.requested_s),

@@ -38,7 +38,7 @@ from plate_cameras.store.lists.list_preview import ImportPreview, preview_import
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MAX_SHOWN_PROBLEMS = 100
 """Largest number of wrong rows, and of doubtful ones, that a preview has."""
-SHOWN_ENTRIES = 10
+MAX_SHOWN_ENTRIES = 10
 """Number of entries that a preview has."""
 
 
@@ -116,7 +116,7 @@ async def _file_of(request: RoomRequest) -> bytes:
 
 
 def _to_preview(preview: ImportPreview) -> PreviewAnswer:
-    entries = [row.entry for row in preview.rows if row.entry][:SHOWN_ENTRIES]
+    entries = [row.entry for row in preview.rows if row.entry][:MAX_SHOWN_ENTRIES]
     return PreviewAnswer(
         rows=len(preview.rows),
         added=preview.added,

@@ -11,12 +11,10 @@ from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import CSV as CSV_FILE
 from plate_cameras.control_room.operations import Operation, route
-from plate_cameras.control_room.rest.csv_export import EXPORTS
 from plate_cameras.control_room.rest.exchange import (
     CSV,
     answer,
     answer_in_thread,
-    attachment,
     body_of,
     csv_form_of,
     page_of,
@@ -35,7 +33,7 @@ from plate_cameras.control_room.rest.list_schemas import (
     to_entry,
 )
 from plate_cameras.control_room.rest.queries import NamesQuery, Query
-from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
+from plate_cameras.control_room.rest.streams import EXPORTS, client_of, stream_file
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.lists.list_lookup import ListEntry
@@ -129,10 +127,7 @@ async def _export(request: RoomRequest, parts: Iterator[str]) -> Response:
                 yield part.encode()
                 part = await run(lambda: next(parts, ""), SEARCH)
 
-        headers = attachment("list.csv")
-        return StreamedResponse(
-            chunks, place.pop_all(), request.is_current, media_type=CSV, headers=headers
-        )
+        return stream_file(request, chunks, place.pop_all(), name="list.csv", media_type=CSV)
 
 
 @Operation("putEntry", "Add or replace an entry", "lists", answer=EntryAnswer, body=EntryBody)

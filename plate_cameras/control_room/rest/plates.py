@@ -15,17 +15,15 @@ from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import Operation, route
-from plate_cameras.control_room.rest.csv_export import EXPORTS
 from plate_cameras.control_room.rest.exchange import (
     answer,
-    attachment,
     path_value,
     query_of,
     requester_of,
 )
 from plate_cameras.control_room.rest.queries import AuditPageQuery, DeletionQuery, Query
 from plate_cameras.control_room.rest.schemas import AuditEntry, AuditPage, Deletion
-from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
+from plate_cameras.control_room.rest.streams import EXPORTS, client_of, stream_file
 from plate_cameras.control_room.store_threads import BULK, SEARCH
 from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.finding.pass_query import Requester
@@ -45,9 +43,9 @@ ZIP = "application/zip"
 async def export(request: RoomRequest) -> Response:
     """Return all passes of a plate that the principal may see, with their pictures, as a ZIP."""
     requester = requester_of(request, query_of(request, Query), needs_reason=True)
-    text, client = path_value(request, "text"), client_of(request)
+    text = path_value(request, "text")
     with ExitStack() as place:
-        place.enter_context(EXPORTS.open(client))
+        place.enter_context(EXPORTS.open(client_of(request)))
         file = await request.room.threads.run(lambda: _write(request, text, requester), BULK)
         place.enter_context(file)
 
@@ -55,10 +53,7 @@ async def export(request: RoomRequest) -> Response:
             while chunk := await anyio.to_thread.run_sync(file.read, CHUNK_BYTES):
                 yield chunk
 
-        headers = attachment("plate.zip")
-        return StreamedResponse(
-            chunks, place.pop_all(), request.is_current, media_type=ZIP, headers=headers
-        )
+        return stream_file(request, chunks, place.pop_all(), name="plate.zip", media_type=ZIP)
 
 
 def _write(request: RoomRequest, text: str, requester: Requester) -> BinaryIO:

@@ -170,7 +170,7 @@ def _parameters(path: str, operation: Operation) -> Iterator[Json]:
             "schema": schema,
             "example": example,
         }
-    if not operation.is_searching:
+    if not operation.takes_reason:
         return
     query = operation.query or Query
     for name, schema in query.model_json_schema()["properties"].items():

@@ -74,7 +74,7 @@ class Session(BaseModel):
     "people",
     answer=Session,
     body=Credentials,
-    is_searching=False,
+    takes_reason=False,
     is_public=True,
 )
 @route("POST", PATH, Role.NOBODY)
@@ -94,7 +94,7 @@ async def log_in(request: RoomRequest) -> Response:
     "people",
     answer=Session,
     body=NewPassword,
-    is_searching=False,
+    takes_reason=False,
 )
 @route("PUT", f"{PATH}/password", Role.VIEWER)
 async def change_password(request: RoomRequest) -> Response:
@@ -132,7 +132,7 @@ def _answer_login(request: RoomRequest, login: Login) -> Response:
     return response
 
 
-@Operation("session", "Who asks, and with which role", "people", answer=Session, is_searching=False)
+@Operation("session", "Who asks, and with which role", "people", answer=Session, takes_reason=False)
 @route("GET", PATH, Role.VIEWER, is_background=True)
 async def show(request: RoomRequest) -> Response:
     """Tell who asks."""
@@ -151,7 +151,7 @@ async def show(request: RoomRequest) -> Response:
     )
 
 
-@Operation("logOut", "Log out", "people", status=204, is_searching=False)
+@Operation("logOut", "Log out", "people", status=204, takes_reason=False)
 @route("DELETE", PATH, Role.VIEWER)
 async def log_out(request: RoomRequest) -> Response:
     """End the session and its cookie. A key stays."""

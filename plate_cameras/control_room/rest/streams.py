@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from orchestrator.serving.gateway.extension import RETRY_AFTER_S, QuotaExceeded, ServiceFull
 from plate_cameras.control_room.endpoint import CHECK_S, RoomRequest
+from plate_cameras.control_room.rest.exchange import attachment
 
 MAX_STREAMS, MAX_PER_PERSON = 200, 16
 """Open streams of one process, and of one client in it."""
@@ -127,6 +128,19 @@ async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> N
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
+
+
+EXPORTS = OpenStreams(max_streams=4, max_of_client=2)
+"""Exports read the database as fast as they can, so few may run at once."""
+
+
+def stream_file(
+    request: RoomRequest, chunks: Chunks, place: ExitStack, *, name: str, media_type: str
+) -> Response:
+    """Return a file that browsers save. It is made while it is sent."""
+    return StreamedResponse(
+        chunks, place, request.is_current, media_type=media_type, headers=attachment(name)
+    )
 
 
 def client_of(request: RoomRequest) -> str:

@@ -165,7 +165,7 @@ def test_old_openings_are_forgotten_but_not_that_they_were_asked_for() -> None:
 
 
 def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_lists_module, "MAX_KNOWN", 2)
+    monkeypatch.setattr(known_lists_module, "MAX_OPENINGS", 2)
     hold_offs = HoldOffs()
     hold_offs.add(make_opening(pass_id="p1"), 1.0)
     hold_offs.add(make_opening(pass_id="p2"), 2.0)

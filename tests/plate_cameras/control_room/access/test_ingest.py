@@ -48,8 +48,8 @@ group = "south"
 """
 READ = (("A123BC77", 0.95),)
 PLATES = Plates((Plate((40, 100, 140, 125), 0.9, "A123BC77", 0.95, candidates=READ),))
-SHOWN = picture()
-AXIS, OTHER = (VENDORS["axis"](text, SHOWN) for text in ("A123BC77", "B777BB77"))
+JPEG = picture()
+AXIS, OTHER = (VENDORS["axis"](text, JPEG) for text in ("A123BC77", "B777BB77"))
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def camera_of(name: str) -> Camera:
 
 @pytest.mark.parametrize("name", VENDORS)
 def test_a_vendors_message_becomes_one_pass_however_often_it_comes(room: Room, name: str) -> None:
-    message = VENDORS[name]("A123BC77", SHOWN)
+    message = VENDORS[name]("A123BC77", JPEG)
     assert send(room, name, message) == (200, {"result": "accepted"})
     assert send(room, name, message) == (200, {"result": "repeated"})
     read(room, camera_of(name))
@@ -138,7 +138,7 @@ def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room)
 
     async def forget(_: PassEvent) -> None: ...
 
-    send(room, "own", form(("shot", "image/jpeg", SHOWN)), "office")
+    send(room, "own", form(("shot", "image/jpeg", JPEG)), "office")
     camera = Camera("own", "push:other", message=MessageForm())
     asyncio.run(read_and_die(camera))
     assert [event.passed.text for event in read(room, camera)] == ["A123BC77"]
@@ -158,10 +158,10 @@ def test_a_damaged_picture_is_left_out_and_others_are_read(room: Room) -> None:
 
 
 def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> None:
-    heartbeat = hikvision("", SHOWN, event="heartBeat")
+    heartbeat = hikvision("", JPEG, event="heartBeat")
     assert send(room, "hikvision", heartbeat)[1] == {"result": "ignored"}
     hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
-    send(room, "hikvision", hikvision("A123BC77", SHOWN, time=hour_ago))
+    send(room, "hikvision", hikvision("A123BC77", JPEG, time=hour_ago))
     vehicle_pass = read(room, camera_of("hikvision"))[-1].passed
     assert time.time() - vehicle_pass.first_seen_s == pytest.approx(3600, abs=30)
     now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -219,8 +219,13 @@ def test_a_wrong_message_is_told(
 @pytest.mark.parametrize(
     ("limit", "value", "detail", "is_of_all"),
     [
-        ("MAX_WAITING", 1, f"pictures of axis that are not read yet.*1 of {len(SHOWN)} b", False),
-        ("MAX_WAITING_BYTES", len(SHOWN) + 1, "pictures of axis that are not read yet", False),
+        (
+            "MAX_WAITING",
+            1,
+            f"pictures of axis that are not read yet.*1 of {len(JPEG)} b",
+            False,
+        ),
+        ("MAX_WAITING_BYTES", len(JPEG) + 1, "pictures of axis that are not read yet", False),
         ("MIN_FREE_BYTES", 10**18, f"{10**18} bytes free on the disk of the database", True),
     ],
 )
@@ -237,7 +242,7 @@ def test_messages_that_nobody_reads_are_refused_at_last(
     status, answer = send(room, "axis", OTHER)
     assert status == 503
     assert re.search(detail, answer["detail"])
-    other = send(room, "milesight", VENDORS["milesight"]("B777BB77", SHOWN))
+    other = send(room, "milesight", VENDORS["milesight"]("B777BB77", JPEG))
     assert other[0] == (503 if is_of_all else 200)
     monkeypatch.undo()
     assert send(room, "axis", OTHER)[1] == {"result": "accepted"}
@@ -246,10 +251,10 @@ def test_messages_that_nobody_reads_are_refused_at_last(
 def test_all_cameras_share_a_limit_and_leave_room_for_each_other(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pushed_pictures, "MAX_ALL_BYTES", max_bytes := 10 * len(SHOWN))
+    monkeypatch.setattr(pushed_pictures, "MAX_ALL_BYTES", max_bytes := 10 * len(JPEG))
     names = ["axis", "axis", "milesight", "south", "hikvision"]
     for name, number in itertools.product(names, range(10)):
-        picture = PushedPicture(name, bytes([number]), SHOWN, "", 0.0, 1e9, "wall")
+        picture = PushedPicture(name, bytes([number]), JPEG, "", 0.0, 1e9, "wall")
         with suppress(TooManyWaiting):
             room.store.pushed.put(picture)
     assert all(room.store.pushed.waiting(name) for name in names)
