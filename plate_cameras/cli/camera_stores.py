@@ -1,4 +1,4 @@
-"""The store that a file of cameras, or a folder, stands for, and who uses it by a command."""
+"""The store of a file of cameras or of a folder, and the account that runs a command."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plate_cameras.store.lists.list_file import FileRow
     from plate_cameras.store.lists.plate_lists import PlateLists
 
-SHOWN = 20
+MAX_SHOWN_ROWS = 20
 """Number of rows of each kind that a preview shows."""
 
 
@@ -30,8 +30,8 @@ def read_list_file(file: Path) -> str:
     from plate_cameras.store.lists.file_contents import MAX_FILE_BYTES, decode
 
     try:
-        with file.open("rb") as opened:
-            return decode(opened.read(MAX_FILE_BYTES + 1))
+        with file.open("rb") as stream:
+            return decode(stream.read(MAX_FILE_BYTES + 1))
     except OSError as error:
         raise ParameterError(f"{file}: {error.strerror}") from error
 
@@ -61,16 +61,16 @@ def creating_list(lists: PlateLists, name: str) -> Iterator[None]:
         raise
 
 
-def show_preview(store: Path, name: str, content: str, *, replacing: bool) -> None:
+def show_preview(path: Path, name: str, content: str, *, replacing: bool) -> None:
     """Print what an import would do."""
     from plate_cameras.store.lists.list_preview import preview_import
     from plate_cameras.store.scope import EVERYTHING
 
     entries = []
-    if has_store(store):
-        with open_camera_store(store) as opened:
-            if name in opened.lists.names():
-                entries = opened.lists.entries(name, EVERYTHING)
+    if has_store(path):
+        with open_camera_store(path) as store:
+            if name in store.lists.names():
+                entries = store.lists.entries(name, EVERYTHING)
     preview = preview_import(content, entries, replacing=replacing)
     _show_rows("", [row for row in preview.rows if row.entry and not row.problem])
     _show_rows("doubtful, --accept-doubtful takes them:", preview.doubtful)
@@ -95,10 +95,10 @@ def template_of(language: str) -> str:
 def _show_rows(title: str, rows: Sequence[FileRow]) -> None:
     if rows and title:
         typer.echo(title)
-    for row in rows[:SHOWN]:
+    for row in rows[:MAX_SHOWN_ROWS]:
         typer.echo(f"line {row.line}: {row.problem or _describe(row)}")
-    if len(rows) > SHOWN:
-        typer.echo(f"and {len(rows) - SHOWN} more")
+    if len(rows) > MAX_SHOWN_ROWS:
+        typer.echo(f"and {len(rows) - MAX_SHOWN_ROWS} more")
 
 
 def _describe(row: FileRow) -> str:

@@ -51,7 +51,7 @@ SinceOption = Annotated[
 
 @passes.command()
 def search(
-    store: StoreArgument,
+    path: StoreArgument,
     text: Annotated[
         str,
         typer.Argument(
@@ -69,7 +69,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a pass.")] = False,
 ) -> None:
     """Find passes by their plate, the newest first."""
-    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
+    with show_errors(verbose=False), open_camera_store(path, must_exist=True) as store:
         from plate_cameras.store.finding.pass_query import PassQuery
 
         query = PassQuery(
@@ -80,11 +80,11 @@ def search(
             until_s=_to_unix(until, is_end=True),
             limit=most,
         )
-        page = opened.search(query, requester_of(why))
+        page = store.search(query, requester_of(why))
         for line in _to_lines(page.passes, as_json=as_json):
             typer.echo(line)
         if not page.passes:
-            is_empty = not opened.reader.has_passes()
+            is_empty = not store.reader.has_passes()
             typer.echo("the store has no passes yet" if is_empty else "no pass matches", err=True)
         if page.cursor:
             typer.echo(f"there are more than {most}; --most shows more", err=True)
@@ -92,21 +92,21 @@ def search(
 
 @passes.command("export-plate")
 def export_plate(
-    store: StoreArgument,
+    path: StoreArgument,
     text: Annotated[str, typer.Argument(help="The plate.")],
     folder: Annotated[Path, typer.Argument(metavar="TARGET", help="A new folder or .zip file.")],
     *,
     why: WhyOption,
 ) -> None:
     """Write everything about one plate, with its pictures, for its owner."""
-    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
-        count = opened.export_plate(text, folder, requester_of(why))
+    with show_errors(verbose=False), open_camera_store(path, must_exist=True) as store:
+        count = store.export_plate(text, folder, requester_of(why))
         typer.echo(f"passes written to {folder}: {count}", err=True)
 
 
 @passes.command("delete-plate")
 def delete_plate(
-    store: StoreArgument,
+    path: StoreArgument,
     text: Annotated[str, typer.Argument(help="The plate.")],
     *,
     why: WhyOption,
@@ -114,17 +114,17 @@ def delete_plate(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete everything about one plate: passes, readings, pictures and deliveries."""
-    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
+    with show_errors(verbose=False), open_camera_store(path, must_exist=True) as store:
         if not yes:
             typer.confirm(f"Delete all passes of {text}?", abort=True)
         requester = requester_of(why)
-        counts = opened.delete_plate(text, requester, entries=lists)
+        counts = store.delete_plate(text, requester, entries=lists)
         typer.echo(f"passes deleted: {counts.passes}; pictures: {counts.pictures}", err=True)
 
 
 @passes.command("import-list")
 def import_list(
-    store: StoreArgument,
+    path: StoreArgument,
     name: Annotated[str, typer.Argument(help="Name of the list, as cameras name it.")],
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="CSV, also of Excel, or a workbook (.xlsx).")
@@ -144,11 +144,11 @@ def import_list(
     with show_errors(verbose=False):
         content = read_list_file(file)
         if preview:
-            show_preview(store, name, content, replacing=replace)
+            show_preview(path, name, content, replacing=replace)
             return
         check_list_file(content, accepts_doubtful=accept_doubtful)
-        with open_camera_store(store) as opened, creating_list(opened.lists, name):
-            count = opened.lists.import_csv(
+        with open_camera_store(path) as store, creating_list(store.lists, name):
+            count = store.lists.import_csv(
                 name,
                 content,
                 replacing=replace,
@@ -169,17 +169,17 @@ def list_template(
 
 @passes.command()
 def replay(
-    store: StoreArgument,
+    path: StoreArgument,
     sink: Annotated[str, typer.Argument(help="Name of the sink.")],
     *,
     days: Annotated[float, typer.Option(min=0, help="Events of the last so many days.")] = 1.0,
 ) -> None:
     """Send events to a sink again, also those that were given up."""
-    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
+    with show_errors(verbose=False), open_camera_store(path, must_exist=True) as store:
         from plate_cameras.clocks import unix_s
 
         since_s = unix_s() - days * DAY_S
-        count = opened.outbox.replay(sink, since_s, opened.clock.now_s())
+        count = store.outbox.replay(sink, since_s, store.clock.now_s())
         typer.echo(f"events that are due again: {count}", err=True)
 
 
@@ -205,19 +205,21 @@ def _to_unix(text: str | None, *, is_end: bool = False) -> float | None:
             return day_bound(date.fromisoformat(text), is_end=is_end)
         return datetime.fromisoformat(text).timestamp()
     except ValueError as error:
-        wanted = "a time like 2026-11-25T08:00"
-        raise ParameterError(f"--since, --until: wanted {wanted}, got {text!r}") from error
+        example = "a time like 2026-11-25T08:00"
+        raise ParameterError(f"--since, --until: wanted {example}, got {text!r}") from error
 
 
-def _to_lines(found: tuple[FoundPass, ...], *, as_json: bool) -> Iterator[str]:
+def _to_lines(found_passes: tuple[FoundPass, ...], *, as_json: bool) -> Iterator[str]:
     from plate_cameras.service.pass_table import HEAD, LINE, UNREAD, format_time
 
-    if found and not as_json:
+    if found_passes and not as_json:
         yield HEAD
-    for one in found:
+    for found_pass in found_passes:
         if as_json:
-            yield json.dumps(vars(one), ensure_ascii=False)
+            yield json.dumps(vars(found_pass), ensure_ascii=False)
         else:
-            seen = format_time(one.first_seen_s, one.clock)
-            score, moves = f"{one.text_score:.2f}", one.direction or "-"
-            yield LINE(seen, one.text or UNREAD, score, moves, one.frames, one.camera)
+            time = format_time(found_pass.first_seen_s, found_pass.clock)
+            score, moves = f"{found_pass.text_score:.2f}", found_pass.direction or "-"
+            yield LINE(
+                time, found_pass.text or UNREAD, score, moves, found_pass.frames, found_pass.camera
+            )

@@ -44,7 +44,7 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person's 
 
 @people.command()
 def add(
-    store: StoreArgument,
+    path: StoreArgument,
     name: NameArgument,
     *,
     role: Annotated[
@@ -55,56 +55,56 @@ def add(
     ] = None,
 ) -> None:
     """Add a person. The password is asked for, or is one line of standard input."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
+    with show_errors(verbose=False), open_camera_store(path) as store:
         from plate_cameras.store.people.people import Person
 
         person = Person(name, role.value, tuple(group or ()))
-        opened.people.add(person, _hash_new_password(name), requester_of("plates people"))
+        store.people.add(person, _hash_new_password(name), requester_of("plates people"))
         typer.echo(f"{name} may log in as {role.value}", err=True)
 
 
 @people.command("list")
-def list_people(store: StoreArgument) -> None:
+def list_people(path: StoreArgument) -> None:
     """List people with their roles and groups."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
+    with show_errors(verbose=False), open_camera_store(path) as store:
         from plate_cameras.store.scope import EVERYTHING
 
-        for person in opened.people.all(EVERYTHING):
+        for person in store.people.all(EVERYTHING):
             groups = ", ".join(person.groups) or "all cameras"
             state = "  disabled" if person.is_disabled else ""
             typer.echo(f"{person.name:<20}  {person.role:<13}  {groups}{state}")
 
 
 @people.command()
-def remove(store: StoreArgument, name: NameArgument) -> None:
+def remove(path: StoreArgument, name: NameArgument) -> None:
     """Remove a person. Open sessions end at once."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
-        opened.people.remove(name, requester_of("plates people"))
+    with show_errors(verbose=False), open_camera_store(path) as store:
+        store.people.remove(name, requester_of("plates people"))
         typer.echo(f"{name} is removed", err=True)
-        _warn_without_administrator(opened)
+        _warn_without_administrator(store)
 
 
 @people.command()
 def disable(
-    store: StoreArgument,
+    path: StoreArgument,
     name: NameArgument,
     *,
     undo: Annotated[bool, typer.Option("--undo", help="Let the person log in again.")] = False,
 ) -> None:
     """Let a person log in no more. Open sessions end at once."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
-        person = replace(_find(opened, name), is_disabled=not undo)
-        opened.people.change(person, requester_of("plates people"))
+    with show_errors(verbose=False), open_camera_store(path) as store:
+        person = replace(_find(store, name), is_disabled=not undo)
+        store.people.change(person, requester_of("plates people"))
         typer.echo(f"{name} may {'' if undo else 'not '}log in", err=True)
-        _warn_without_administrator(opened)
+        _warn_without_administrator(store)
 
 
 @people.command()
-def password(store: StoreArgument, name: NameArgument) -> None:
+def password(path: StoreArgument, name: NameArgument) -> None:
     """Give a person another password. Open sessions end at once."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
-        person = _find(opened, name)
-        opened.people.change(
+    with show_errors(verbose=False), open_camera_store(path) as store:
+        person = _find(store, name)
+        store.people.change(
             person, requester_of("plates people"), password_hash=_hash_new_password(name)
         )
         typer.echo(f"{name} has another password", err=True)
@@ -113,10 +113,10 @@ def password(store: StoreArgument, name: NameArgument) -> None:
 def _find(store: PassStore, name: str) -> Person:
     from plate_cameras.store.errors import UnknownName
 
-    found = store.people.find(name)
-    if found is None:
+    stored_person = store.people.find(name)
+    if stored_person is None:
         raise UnknownName(f"there is no person {name!r}")
-    return found.person
+    return stored_person.person
 
 
 def _hash_new_password(name: str) -> str:

@@ -108,7 +108,7 @@ def watch(
         if share:
             check_shared(target, is_once=once)
         address = url or target.configuration.service
-        served = {
+        server_options = {
             "weights": weights,
             "formats": formats,
             "device": device.value,
@@ -116,8 +116,8 @@ def watch(
             "engine": engine,
         }
         table = PassTable(is_json=as_json, is_all=show_all)
-        with chosen_server.reach_server(address, is_quiet=quiet, **served) as reached:
-            run = Run(reached, key if address else None, timeout, table, out, once, quiet, share)
+        with chosen_server.reach_server(address, is_quiet=quiet, **server_options) as server:
+            run = Run(server, key if address else None, timeout, table, out, once, quiet, share)
             try:
                 run_watch(target, run)
             except FatalTaskError as error:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 RecordT = TypeVar("RecordT")
 TransportT = TypeVar("TransportT", bound="Transport | AsyncTransport")
 
-ASK_EVERY_S, ASKED = 0.5, 80
+ASK_EVERY_S, MAX_QUESTIONS = 0.5, 80
 """Pause between questions about a command, and their largest number: it is settled in 40 s."""
 
 
@@ -55,7 +55,7 @@ class ControlRoomCalls(BaseClient[TransportT]):
     async def _open_gate(self, name: str, reason: str, pass_id: str) -> OpeningRecord:
         """Open a gate, and wait for the outcome."""
         opening = await self._call(command_gate(name, reason, pass_id), read_opening)
-        for _ in range(ASKED):
+        for _ in range(MAX_QUESTIONS):
             if opening.is_settled:
                 break
             await settle(self._sleep(ASK_EVERY_S))

@@ -19,9 +19,10 @@ from plate_cameras.client.pages import to_rejection
 from plate_cameras.clocks import steady_s
 
 SILENT_S = 45.0
-"""Seconds without a byte after which a stream counts as lost. The server sends one each 15 s."""
-FIRST_S, MAX_DURATION_S = 0.5, 30.0
-"""The first and the longest pause before a lost stream is connected again."""
+"""Seconds without a byte after which a stream counts as lost. The server sends some every 15 s."""
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
+"""The first and the longest pause before a lost stream is connected again. The pauses begin anew
+after a stream that has lasted longer than the longest one."""
 MAX_ERROR_BYTES = 64 * 1024
 """Largest number of bytes of an answer that is not a stream, as its message is short."""
 LOST = (ServerError, Overloaded)
@@ -100,11 +101,11 @@ class EventFeed:
         self._blocks.extend(self._reader.read(piece))
 
     async def _pause(self, error: PlateError) -> None:
+        if self._stream is not None and steady_s() - self._began_s > MAX_PAUSE_S:
+            self._losses = 0
         await self.close()
         self._connector.on_loss(error)
-        if steady_s() - self._began_s > MAX_DURATION_S:
-            self._losses = 0  # this stream has lasted
-        pause_s = exponential_s(self._losses, FIRST_S, MAX_DURATION_S) * random.uniform(0.5, 1)
+        pause_s = exponential_s(self._losses, FIRST_PAUSE_S, MAX_PAUSE_S) * random.uniform(0.5, 1)
         self._losses += 1
         asked_s = error.response.retry_after_s or 0.0
         await settle(self._connector.sleep(max(pause_s, asked_s * random.uniform(1, 1.5))))

@@ -71,9 +71,9 @@ class EntryRecord:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> EntryRecord:
         """Return an entry of the API's answer."""
-        times = {name: document[name] for name in ("valid_from", "valid_until")}
-        shown = {name: to_time(text) if text else None for name, text in times.items()}
-        return to_record(cls, document, **shown)
+        texts = {name: document[name] for name in ("valid_from", "valid_until")}
+        times = {name: to_time(text) if text else None for name, text in texts.items()}
+        return to_record(cls, document, **times)
 
 
 def query_lists() -> PagedQuery[ListRecord]:

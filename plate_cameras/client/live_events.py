@@ -49,9 +49,8 @@ class CameraReport:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CameraReport:
         """Return a camera of the API's answer."""
-        updated = document["updated"]
-        shown = to_time(updated) if updated else None
-        return to_record(cls, document, updated=shown, document=document)
+        time = to_time(document["updated"]) if document["updated"] else None
+        return to_record(cls, document, updated=time, document=document)
 
 
 @dataclass(frozen=True)

@@ -61,20 +61,20 @@ class PagedQuery(Generic[RecordT]):
             return RecordPage(tuple(map(self.to_record, document[self.field])), document["cursor"])
 
 
-def to_record(kind: type[RecordT], document: Mapping[str, Any], /, **changed: Any) -> RecordT:
+def to_record(kind: type[RecordT], document: Mapping[str, Any], /, **others: Any) -> RecordT:
     """Return a dataclass of a document's fields, some of them in another form."""
-    values = {**document, **changed}
+    values = {**document, **others}
     return kind(**{name: values[name] for name in kind.__annotations__})
 
 
-def check_options(subject: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def check_options(subject: str, options: Mapping[str, Any], names: Mapping[str, Any]) -> None:
     """Check the names of a caller's options.
 
     Raises:
         ParameterError: There is no such option.
     """
-    if unknown := sorted(options.keys() - known.keys()):
-        raise ParameterError(f"{subject}: wanted some of {', '.join(known)}, got {unknown[0]}")
+    if unknown := sorted(options.keys() - names.keys()):
+        raise ParameterError(f"{subject}: wanted some of {', '.join(names)}, got {unknown[0]}")
 
 
 def read_document(response: HttpResponse, subject: str, *more_statuses: int) -> Any:

@@ -17,7 +17,7 @@ NAMES = {"since": "from", "plate_list": "list", "page": "limit"}
 
 
 class SearchOptions(TypedDict, total=False):
-    """The options of a search for passes. Each condition that is given must hold.
+    """The options of a search for passes. All conditions must hold.
 
     Attributes:
         text: The whole text; `*` stands for any characters, `?` for one. Fewer than eight

@@ -177,8 +177,8 @@ async def _answer(
         is_open = route.role is Role.NOBODY
         principal = NOBODY if is_open else await room.access.principal_of(request)
         if principal.role < route.role:
-            wanted, got = route.role.name.lower(), principal.role.name.lower()
-            raise Forbidden(f"role: wanted {wanted}, got {got}")
+            needed, own = route.role.name.lower(), principal.role.name.lower()
+            raise Forbidden(f"role: wanted {needed}, got {own}")
         return await _handle(route, RoomRequest(request, principal, room))
 
 
@@ -196,8 +196,8 @@ async def _handle(route: RoomRoute, request: RoomRequest) -> Response:
 def _next_page(request: RoomRequest, cursor: str) -> str:
     """Return the next page's URL, relative to that of the request: a proxy may have changed it."""
     query = request.request.http.query_params.multi_items()
-    kept = [(name, value) for name, value in query if name != CURSOR]
-    return f"?{urlencode([*kept, (CURSOR, cursor)])}"
+    pairs = [(name, value) for name, value in query if name != CURSOR]
+    return f"?{urlencode([*pairs, (CURSOR, cursor)])}"
 
 
 def _changed_rights() -> Unauthenticated:
@@ -239,11 +239,11 @@ class EncodedRoute(Route):
 
     def matches(self, scope: HttpScope) -> tuple[Match, HttpScope]:
         """Return whether a request is for this route, with the decoded parts of its path."""
-        sent = scope.get("raw_path")
-        if sent is not None:
-            match, child = super().matches({**scope, "path": sent.decode("latin-1")})
+        raw_path = scope.get("raw_path")
+        if raw_path is not None:
+            match, child = super().matches({**scope, "path": raw_path.decode("latin-1")})
             if match is not Match.NONE:
-                given = child["path_params"]
-                decoded = {name: unquote(given[name]) for name in self.param_convertors}
-                return match, {**child, "path_params": given | decoded}
+                texts = child["path_params"]
+                values = {name: unquote(texts[name]) for name in self.param_convertors}
+                return match, {**child, "path_params": texts | values}
         return super().matches(scope)

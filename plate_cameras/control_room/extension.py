@@ -24,7 +24,8 @@ from plate_cameras.store.factory import open_store
 from plate_cameras.store.scope import EVERYTHING
 
 RELOAD_EVERY_S, CHECK_EVERY_S = 2.0, 5.0
-DATABASE = "database"
+DATABASE, FILE_OF_CAMERAS = "database", "file of cameras"
+"""Names of tasks."""
 
 
 class ControlRoomExtension:
@@ -65,14 +66,15 @@ class ControlRoomExtension:
 
     def broken_parts(self) -> list[str]:
         """Return the names of tasks that have failed; the log says why."""
-        failed = (
-            status for status in self._tasks.statuses if status.last_error or not status.is_up
-        )
-        return [f"control room: {one.name}" for one in failed]
+        return [
+            f"control room: {status.name}"
+            for status in self._tasks.statuses
+            if status.last_error or not status.is_up
+        ]
 
     async def _run_tasks(self) -> None:
         self._tasks.start("live events", self._feed.run)
-        self._tasks.start("file of cameras", self._follow)
+        self._tasks.start(FILE_OF_CAMERAS, self._follow)
         self._tasks.start(DATABASE, self._check_database)
         try:
             await asyncio.Event().wait()
@@ -103,7 +105,7 @@ class ControlRoomExtension:
                 self._room.configuration = read_configuration(self._file)
             except SettingsError as raised:
                 error = raised
-            self._tasks.note("file of cameras", error, "cameras are not read again")
+            self._tasks.note(FILE_OF_CAMERAS, error, "cameras are not read again")
 
 
 def open_control_room(options: GatewayOptions) -> ControlRoomExtension:

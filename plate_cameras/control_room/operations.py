@@ -24,7 +24,7 @@ class RoomRoute:
     Attributes:
         path: Path in Starlette's form.
         role: Least role of the principal; NOBODY admits everybody.
-        described: Its description for the API's documentation; None if it is not shown there.
+        operation: Its description for the API's documentation; None if it is not shown there.
         is_background: Pages ask for it again and again. A person's request leaves no line in the
             gateway's audit, unless it is rejected. A key's request does.
         challenge: The header WWW-Authenticate of its errors; empty for the gateway's own.
@@ -34,7 +34,7 @@ class RoomRoute:
     path: str
     role: Role
     handle: Handle
-    described: Described | None = None
+    operation: Operation | None = None
     is_background: bool = False
     challenge: str = ""
 
@@ -49,7 +49,7 @@ def route(
 
 
 @dataclass(frozen=True)
-class Described:
+class Operation:
     """The description of an operation, and the decorator that gives it to a route.
 
     Attributes:
@@ -63,7 +63,7 @@ class Described:
         media: Other content types of the answer, with what they hold.
         creates: True if the status may also be 201.
         problems: Statuses of failures beside those that every operation has.
-        is_searching: True if it takes a query and a reason.
+        takes_reason: True if it takes a query, which may always have a reason.
         is_public: True if it needs no key.
     """
 
@@ -80,9 +80,9 @@ class Described:
     status: int = 200
     creates: bool = False
     problems: tuple[str, ...] = ()
-    is_searching: bool = True
+    takes_reason: bool = True
     is_public: bool = False
 
-    def __call__(self, described: RoomRoute) -> RoomRoute:
+    def __call__(self, room_route: RoomRoute) -> RoomRoute:
         """Return a route with this description."""
-        return replace(described, described=self)
+        return replace(room_route, operation=self)

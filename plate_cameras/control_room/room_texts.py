@@ -35,7 +35,7 @@ class OwnTexts:
 class RoomTexts(OwnTexts):
     """The texts of the control room in one language, together with those of the first page."""
 
-    shared: Texts
+    shared_texts: Texts
 
 
 @cache
@@ -45,6 +45,7 @@ def read_room_texts() -> dict[str, RoomTexts]:
     Raises:
         SettingsError: A text in a file is missing or wrong.
     """
-    shared, folder = read_texts(), Path(__file__).parent / "pages"
+    folder = Path(__file__).parent / "pages"
     files = {name: read_table(OwnTexts, folder / f"{name}.toml") for name in LANGUAGES}
-    return {name: RoomTexts(**vars(own), shared=shared[name]) for name, own in files.items()}
+    shared = read_texts()
+    return {name: RoomTexts(**vars(own), shared_texts=shared[name]) for name, own in files.items()}

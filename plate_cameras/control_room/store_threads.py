@@ -25,22 +25,22 @@ class CallKind:
     """Calls that take about as long. Each kind has threads of its own.
 
     Attributes:
-        most_waiting: Calls that wait for a thread. They hold slots of the gateway, which
+        max_waiting: Calls that wait for a thread. They hold slots of the gateway, which
             recognition needs, too.
         timeout_s: Longest time from the request to the answer.
     """
 
     name: str
     threads: int
-    most_waiting: int
+    max_waiting: int
     timeout_s: float
 
 
-QUICK = CallKind("quick", threads=4, most_waiting=32, timeout_s=15.0)
+QUICK = CallKind("quick", threads=4, max_waiting=32, timeout_s=15.0)
 """Reads and writes of some rows."""
-SEARCH = CallKind("search", threads=3, most_waiting=16, timeout_s=60.0)
+SEARCH = CallKind("search", threads=3, max_waiting=16, timeout_s=60.0)
 """Searches, counts and pages of exports."""
-BULK = CallKind("bulk", threads=2, most_waiting=4, timeout_s=600.0)
+BULK = CallKind("bulk", threads=2, max_waiting=4, timeout_s=600.0)
 """Files of lists, and everything about a plate: SQLite may write its whole file again."""
 
 
@@ -60,11 +60,11 @@ class _Call:
 
     caller: str
     work: Callable[[], Any]
-    ended: Future[Any]
+    result: Future[Any]
 
 
 class _Pool:
-    """The threads of one kind of calls. Callers take turns; nobody has the last thread and more.
+    """The threads of one kind of calls, for which callers take turns.
 
     Each caller may have all threads but one, and a share of the calls that wait.
     """
@@ -80,12 +80,12 @@ class _Pool:
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
         call = _Call(CALLER.get(), work, Future())
         self._join(call)
-        answer = asyncio.wrap_future(call.ended)
+        answer = asyncio.wrap_future(call.result)
         try:
             done, _ = await asyncio.wait({answer}, timeout=self._kind.timeout_s)
         finally:
             self._leave(call)
-            answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            answer.add_done_callback(lambda future: future.cancelled() or future.exception())
         if not done:
             late = f"the database has not answered for {self._kind.timeout_s:g} s"
             raise StoreUnavailable(f"{late}; a change may still be made")
@@ -99,8 +99,8 @@ class _Pool:
         self._start()
         if call not in self._waiting:
             return
-        own = sum(one.caller == call.caller for one in self._waiting)
-        if len(self._waiting) > kind.most_waiting or own > max(1, kind.most_waiting // SHARE):
+        own = sum(other.caller == call.caller for other in self._waiting)
+        if len(self._waiting) > kind.max_waiting or own > max(1, kind.max_waiting // SHARE):
             self._waiting.remove(call)
             raise ServiceFull("too many requests wait for the database", RETRY_AFTER_S)
 
@@ -111,23 +111,23 @@ class _Pool:
 
     def _start(self) -> None:
         """Start calls as long as a thread is free, of the caller first that waits for longest."""
-        most_of_one = max(1, self._kind.threads - 1)
+        max_of_caller = max(1, self._kind.threads - 1)
         while self._running.total() < self._kind.threads:
-            ready = [one for one in self._waiting if self._running[one.caller] < most_of_one]
-            if not ready:
+            calls = [call for call in self._waiting if self._running[call.caller] < max_of_caller]
+            if not calls:
                 return
-            call = min(ready, key=lambda one: self._turns.get(one.caller, 0))
+            call = min(calls, key=lambda call: self._turns.get(call.caller, 0))
             self._waiting.remove(call)
             self._turn += 1
             self._turns[call.caller] = self._turn
             self._running[call.caller] += 1
             end = partial(_call_soon, asyncio.get_running_loop(), partial(self._end, call))
-            self._threads.submit(run_for_future, call.ended, call.work).add_done_callback(end)
+            self._threads.submit(run_for_future, call.result, call.work).add_done_callback(end)
 
     def _end(self, call: _Call) -> None:
         self._running[call.caller] -= 1
         self._running += Counter()  # drop zeros
-        present = {one.caller for one in self._waiting} | {*self._running}
+        present = {call.caller for call in self._waiting} | {*self._running}
         self._turns = {name: turn for name, turn in self._turns.items() if name in present}
         self._start()
 

@@ -36,14 +36,14 @@ class PresentPass:
         seen_s: Steady time of the last frame that shows it.
         settled_text: The last text on which two frames have agreed.
         readable_s: Steady time from which the delay counts; None if it is not known.
-        told: Gates, texts and reasons that were recorded, so that each is recorded once.
+        reasons: Gates, texts and reasons that were recorded, so that each is recorded once.
     """
 
     vehicle_pass: Pass
     seen_s: float = -inf
     settled_text: str = ""
     readable_s: float | None = None
-    told: set[tuple[str, str, str]] = field(default_factory=set)
+    reasons: set[tuple[str, str, str]] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Circumstances:
         unix_s: The Unix time, for the validity of entries.
         local: The local time, for schedules.
         lists: The gate's lists.
-        blocked: The lists whose plates never open it.
+        blocked_lists: The lists whose plates never open it.
         lists_age_s: Time since the lists were read.
         hold_offs: The last openings.
     """
@@ -66,7 +66,7 @@ class Circumstances:
     lists: Iterable[LoadedList]
     lists_age_s: float
     hold_offs: HoldOffs
-    blocked: Iterable[LoadedList] = ()
+    blocked_lists: Iterable[LoadedList] = ()
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ def decide(gate: Gate, present: PresentPass, now: Circumstances) -> Decision:
 
     This is the only place that decides, and it is asked directly before each request to a relay.
     """
-    passed = present.vehicle_pass
-    if not passed.text or passed.text != present.settled_text:
+    vehicle_pass = present.vehicle_pass
+    if not vehicle_pass.text or vehicle_pass.text != present.settled_text:
         return LEFT
-    if not is_in_place(gate, passed):
+    if not is_in_place(gate, vehicle_pass):
         return Decision("moved")
-    if now.hold_offs.has_asked(gate, passed.id):
+    if now.hold_offs.has_asked(gate, vehicle_pass.id):
         return Decision("asked")
-    hit = find_hit(gate, now.lists, passed.text, now.unix_s)
+    hit = find_hit(gate, now.lists, vehicle_pass.text, now.unix_s)
     if hit is None:
         return Decision("unlisted")
     code, values = _find_obstacle(gate, present, hit, now)
@@ -131,16 +131,16 @@ def _find_obstacle(
     gate: Gate, present: PresentPass, hit: ListHit, now: Circumstances
 ) -> tuple[str, Mapping[str, str]]:
     """Return the reason why a gate does not open for a vehicle of its lists; empty if it does."""
-    passed = present.vehicle_pass
-    if any(known.match(passed.text, now.unix_s) for known in now.blocked):
+    vehicle_pass = present.vehicle_pass
+    if any(blocked_list.match(vehicle_pass.text, now.unix_s) for blocked_list in now.blocked_lists):
         return "blocked", {}
     if not is_watched(gate.schedule, now.local):
         return "schedule", {}
     if now.lists_age_s > gate.stale_lists_s:
         return "stale_lists", {"age_s": f"{gate.stale_lists_s:g}"}
-    if passed.text_score < gate.agreement_threshold:
+    if vehicle_pass.text_score < gate.agreement_threshold:
         return "score", {"threshold": f"{gate.agreement_threshold:g}"}
-    ago_s = now.hold_offs.opened_ago_s(gate, (passed.text, hit.entry.text), now.steady_s)
+    ago_s = now.hold_offs.opened_ago_s(gate, (vehicle_pass.text, hit.entry.text), now.steady_s)
     if ago_s is not None:
         return "hold_off", {"ago_s": f"{ago_s:.0f}", "hold_off_s": f"{gate.hold_off_s:g}"}
     if now.steady_s - present.seen_s > OLDEST_FRAME_S:
@@ -148,18 +148,18 @@ def _find_obstacle(
     return "", {}
 
 
-def is_in_place(gate: Gate, passed: Pass) -> bool:
+def is_in_place(gate: Gate, vehicle_pass: Pass) -> bool:
     """Tell whether a vehicle is where the gate wants it, and moves as it wants."""
-    if passed.camera not in gate.cameras:
+    if vehicle_pass.camera not in gate.cameras:
         return False
-    if gate.zones and not set(gate.zones) & set(passed.zones):
+    if gate.zones and not set(gate.zones) & set(vehicle_pass.zones):
         return False
-    if gate.direction and passed.direction != gate.direction:
+    if gate.direction and vehicle_pass.direction != gate.direction:
         return False
-    return not gate.lines or _has_crossed(gate, passed)
+    return not gate.lines or _has_crossed(gate, vehicle_pass)
 
 
-def is_settled(passed: Pass, threshold: float) -> bool:
+def is_settled(vehicle_pass: Pass, threshold: float) -> bool:
     """Tell whether a text may open a gate: two readings agree on it, and its score is high enough.
 
     One of them is the service's own: what a camera says is not in the picture. A pass that has
@@ -167,11 +167,11 @@ def is_settled(passed: Pass, threshold: float) -> bool:
     """
     sources = [
         observation.source
-        for observation in passed.observations
-        if best_text(observation.plate)[0] == passed.text
+        for observation in vehicle_pass.observations
+        if best_text(observation.plate)[0] == vehicle_pass.text
     ]
     is_agreed = len(sources) >= MIN_AGREEING and OURS in sources
-    return bool(passed.text) and passed.text_score >= threshold and is_agreed
+    return bool(vehicle_pass.text) and vehicle_pass.text_score >= threshold and is_agreed
 
 
 def find_hit(gate: Gate, lists: Iterable[LoadedList], text: str, now_s: float) -> ListHit | None:
@@ -180,36 +180,36 @@ def find_hit(gate: Gate, lists: Iterable[LoadedList], text: str, now_s: float) -
     A text with one other character is the plate of another vehicle. So entries that allow edits
     open a gate for other texts only if its setting `fuzzy` says so.
     """
-    hits = (_match(one, text, now_s, fuzzy=gate.fuzzy) for one in lists)
+    hits = (_match(plate_list, text, now_s, fuzzy=gate.fuzzy) for plate_list in lists)
     return min(filter(None, hits), key=lambda hit: hit.edits, default=None)
 
 
-def first_readable_s(passed: Pass) -> float | None:
+def first_readable_s(vehicle_pass: Pass) -> float | None:
     """Return the steady time of the first frame that shows the text; None if it is not known."""
-    if passed.clock == "file" or passed.last_moment_s is None:
+    if vehicle_pass.clock == "file" or vehicle_pass.last_moment_s is None:
         return None
     times = (
         observation.time_s
-        for observation in passed.observations
-        if best_text(observation.plate)[0] == passed.text
+        for observation in vehicle_pass.observations
+        if best_text(observation.plate)[0] == vehicle_pass.text
     )
     # Both times are of the stream's own clock, so their difference is a duration.
-    since_s = passed.last_seen_s - next(times, passed.last_seen_s)
-    return passed.last_moment_s - max(since_s, 0.0)
+    since_s = vehicle_pass.last_seen_s - next(times, vehicle_pass.last_seen_s)
+    return vehicle_pass.last_moment_s - max(since_s, 0.0)
 
 
-def _has_crossed(gate: Gate, passed: Pass) -> bool:
+def _has_crossed(gate: Gate, vehicle_pass: Pass) -> bool:
     """Tell whether the vehicle is beyond one of the lines: a vehicle may shunt."""
-    last = {crossing.line: crossing.side for crossing in passed.crossings}
+    last = {crossing.line: crossing.side for crossing in vehicle_pass.crossings}
     sides = [last[line] for line in gate.lines if line in last]
     return bool(sides) and (not gate.side or gate.side in sides)
 
 
-def _match(known: LoadedList, text: str, now_s: float, *, fuzzy: bool) -> ListHit | None:
+def _match(plate_list: LoadedList, text: str, now_s: float, *, fuzzy: bool) -> ListHit | None:
     if fuzzy:
-        return known.match(text, now_s)
-    entry = known.exact.get(text)
-    return ListHit(known.name, entry, 0) if entry and entry.is_valid(now_s) else None
+        return plate_list.match(text, now_s)
+    entry = plate_list.exact.get(text)
+    return ListHit(plate_list.name, entry, 0) if entry and entry.is_valid(now_s) else None
 
 
 @dataclass

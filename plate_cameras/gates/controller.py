@@ -74,7 +74,7 @@ class GateController:
         self._tasks = BackgroundTasks(clock)
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._queues: dict[str, GateQueue] = {}
-        self._present: dict[str, PresentPass] = {}
+        self._present_passes: dict[str, PresentPass] = {}
         self._thresholds: dict[str, float] = {}
 
     @property
@@ -86,56 +86,55 @@ class GateController:
         return self._tasks
 
     async def apply(self, configuration: Configuration, relays: Mapping[str, Relay]) -> None:
-        """Follow other gates; those that stay the same go on undisturbed.
+        """Follow other gates. Those that stay the same go on undisturbed.
 
-        Vehicles that wait at a gate that has changed wait at it further.
+        Vehicles that wait at a gate whose settings have changed go on waiting at it.
         """
         gates = {gate.name: gate for gate in configuration.gates}
         self._follow_cameras(configuration)
-        self._lists.count_openings(
-            max(
-                (max(gate.hold_off_s, gate.open_s, gate.pulse_s) for gate in gates.values()),
-                default=0,
-            )
-        )
-        stopped = [name for name in self._queues if name in relays or name not in gates]
-        for name in stopped:  # before anything else runs: no gate opens by settings that have gone
+        times = (max(gate.hold_off_s, gate.open_s, gate.pulse_s) for gate in gates.values())
+        self._lists.count_openings(max(times, default=0))
+        names = [name for name in self._queues if name in relays or name not in gates]
+        for name in names:  # before anything else runs: no gate opens by settings that have gone
             self._queues[name].ask_to_stop()
-        former = {one.gate.name: one for one in await asyncio.gather(*map(self._stop, stopped))}
+        queues = await asyncio.gather(*map(self._stop, names))
+        former = {queue.gate.name: queue for queue in queues}
         for name, relay in relays.items():
-            waiting = former.pop(name).waiting if name in former else ()
-            self._start(GateQueue(gates[name], relay, self._around), waiting)
+            requests = former.pop(name).requests if name in former else ()
+            self._start(GateQueue(gates[name], relay, self._around), requests)
         for queue in former.values():
-            _refuse_all(queue, "gone_gate")
+            queue.refuse_all("gone_gate")
         if RECONSIDERING not in [status.name for status in self._tasks.statuses]:
             self._tasks.start(RECONSIDERING, self._reconsider_now_and_then)
 
-    def changed(self, gates: Sequence[Gate]) -> list[Gate]:
+    def find_changed(self, gates: Sequence[Gate]) -> list[Gate]:
         """Return the gates that have no queue with the same settings."""
-        known = {name: queue.gate for name, queue in self._queues.items()}
-        return [gate for gate in gates if known.get(gate.name) != gate]
+        former = {name: queue.gate for name, queue in self._queues.items()}
+        return [gate for gate in gates if former.get(gate.name) != gate]
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event, and open the gates whose conditions hold now."""
-        passed = event.vehicle_pass
+        vehicle_pass = event.vehicle_pass
         if event.kind == "closed":
-            self._present.pop(passed.id, None)
+            self._present_passes.pop(vehicle_pass.id, None)
             return
-        present = self._present.setdefault(passed.id, PresentPass(passed))
-        present.vehicle_pass = passed
-        if passed.clock == "file":
+        present = self._present_passes.setdefault(vehicle_pass.id, PresentPass(vehicle_pass))
+        present.vehicle_pass = vehicle_pass
+        if vehicle_pass.clock == "file":
             self._see(present, None)
-        elif passed.last_moment_s is not None:
-            self._see(present, passed.last_moment_s)
+        elif vehicle_pass.last_moment_s is not None:
+            self._see(present, vehicle_pass.last_moment_s)
         if not self._settle(present):  # the place, a line or the direction has changed
-            present.readable_s = passed.last_moment_s if passed.clock != "file" else None
+            present.readable_s = (
+                vehicle_pass.last_moment_s if vehicle_pass.clock != "file" else None
+            )
         self._consider(present)
 
     def open(self, command: GateOpening) -> None:
         """Let a person's command wait for its turn at its gate."""
         names = ("gate", "camera", "pass_id", "text", "person")
-        known = {name: getattr(command, name) for name in names}
-        request = OpeningRequest(**known, command_id=command.id, taken_s=self._clock())
+        values = {name: getattr(command, name) for name in names}
+        request = OpeningRequest(**values, command_id=command.id, taken_s=self._clock())
         if queue := self._queues.get(command.gate):
             queue.put(request)
         else:  # it was taken out of the configuration meanwhile
@@ -145,7 +144,7 @@ class GateController:
     def see(self, sighting: Sighting) -> None:
         """Note that a frame has shown some passes, of which nothing has changed."""
         for pass_id in sighting.pass_ids:
-            present = self._present.get(pass_id)
+            present = self._present_passes.get(pass_id)
             if present and present.vehicle_pass.camera == sighting.camera:
                 self._see(present, sighting.moment_s)
 
@@ -156,7 +155,7 @@ class GateController:
             Exception: One vehicle could not be looked at; the others were.
         """
         failure: Exception | None = None
-        for present in [*self._present.values()]:
+        for present in [*self._present_passes.values()]:
             try:
                 self._consider(present, is_new=False)
             except Exception as error:
@@ -168,16 +167,16 @@ class GateController:
         """Stop all gates. Vehicles that wait are refused."""
         await self._tasks.stop(RECONSIDERING)
         for queue in await asyncio.gather(*map(self._stop, [*self._queues])):
-            _refuse_all(queue, "ended")
+            queue.refuse_all("ended")
 
     async def _reconsider_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(RECONSIDER_EVERY_S)
             self.reconsider()
 
-    def _start(self, queue: GateQueue, waiting: Sequence[OpeningRequest]) -> None:
+    def _start(self, queue: GateQueue, requests: Sequence[OpeningRequest]) -> None:
         name = queue.gate.name
-        for request in waiting:
+        for request in requests:
             queue.put(request)
         self._queues[name] = queue
         self._serving[name] = self._tasks.start(f"gate {name}", queue.serve, ends=True)
@@ -199,7 +198,7 @@ class GateController:
             camera.name: max(camera.agreement_threshold, camera.text_threshold)
             for camera in configuration.cameras
         }
-        for present in self._present.values():
+        for present in self._present_passes.values():
             camera = present.vehicle_pass.camera
             if before.get(camera) != self._thresholds.get(camera):
                 present.settled_text = ""
@@ -213,12 +212,12 @@ class GateController:
 
     def _settle(self, present: PresentPass) -> bool:
         """Note whether the text may open gates. Return whether it is new."""
-        passed = present.vehicle_pass
-        if passed.text == present.settled_text:
+        vehicle_pass = present.vehicle_pass
+        if vehicle_pass.text == present.settled_text:
             return False
-        if not is_settled(passed, self._thresholds.get(passed.camera, 1.0)):
+        if not is_settled(vehicle_pass, self._thresholds.get(vehicle_pass.camera, 1.0)):
             return True
-        present.settled_text, present.readable_s = passed.text, first_readable_s(passed)
+        present.settled_text, present.readable_s = vehicle_pass.text, first_readable_s(vehicle_pass)
         return True
 
     def _consider(self, present: PresentPass, *, is_new: bool = True) -> None:
@@ -248,10 +247,10 @@ class GateController:
             steady_s=self._clock(),
             unix_s=now_s,
             local=datetime.fromtimestamp(now_s),
-            lists=self._lists.named(gate.lists),
+            lists=self._lists.find(gate.lists),
             lists_age_s=self._lists.age_s,
             hold_offs=self._hold_offs,
-            blocked=self._lists.named(gate.blocked_lists),
+            blocked_lists=self._lists.find(gate.blocked_lists),
         )
         return decide(gate, present, now)
 
@@ -259,7 +258,7 @@ class GateController:
         """Decide for a vehicle whose turn it is. Return its request as it is now, too."""
         if request.command_id:
             return decide_command(request, self._clock()), request
-        present = self._present.get(request.pass_id)
+        present = self._present_passes.get(request.pass_id)
         if present is None:
             return LEFT, request
         decision = self._decide(gate, present)
@@ -269,12 +268,12 @@ class GateController:
 
     def _is_news(self, request: OpeningRequest, reason: str) -> bool:
         """Tell whether a reason is new for a vehicle, and note it."""
-        present = self._present.get(request.pass_id)
+        present = self._present_passes.get(request.pass_id)
         key = request.gate, request.text, reason
         if present is None or request.command_id:
             return True
-        is_news = key not in present.told
-        present.told.add(key)
+        is_news = key not in present.reasons
+        present.reasons.add(key)
         return is_news
 
     def _record(self, opening: GateOpening) -> None:
@@ -283,18 +282,15 @@ class GateController:
             self._tell(opening)
 
 
-def _to_request(gate: Gate, passed: Pass, hit: ListHit, readable_s: float | None) -> OpeningRequest:
+def _to_request(
+    gate: Gate, vehicle_pass: Pass, hit: ListHit, readable_s: float | None
+) -> OpeningRequest:
     return OpeningRequest(
         gate=gate.name,
-        camera=passed.camera,
-        pass_id=passed.id,
-        text=passed.text,
+        camera=vehicle_pass.camera,
+        pass_id=vehicle_pass.id,
+        text=vehicle_pass.text,
         list=hit.list,
         entry_text=hit.entry.text,
         readable_s=readable_s,
     )
-
-
-def _refuse_all(queue: GateQueue, code: str) -> None:
-    for request in queue.waiting:
-        queue.refuse(request, to_sentence(code), code)

@@ -1,4 +1,4 @@
-"""The vehicles of one gate, one after the other: waits, asks, opens, and ends the pulse."""
+"""Serves the vehicles of one gate in turn: waits, decides, opens the gate, and ends the pulse."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ its turn, and the first pause between two attempts; the pauses double."""
 OFF_S, OFF_AGAIN_S = 30.0, 5.0
 """Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
 its turn, and the pause between later attempts."""
-OF_A_RECORD = tuple(attribute.name for attribute in fields(GateOpening))
+RECORD_FIELDS = tuple(attribute.name for attribute in fields(GateOpening))
 """Attributes of a request that its record has, too."""
 CLOSE_S = 2.0
 """Longest wait for a relay's connections to close."""
@@ -80,7 +80,7 @@ class GateQueue:
     relay: Relay
     around: GateSurroundings
     status: GateStatus = field(init=False)
-    _waiting: dict[str, OpeningRequest] = field(default_factory=dict)
+    _requests: dict[str, OpeningRequest] = field(default_factory=dict)
     _pulse: _Pulse | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -89,18 +89,18 @@ class GateQueue:
         self.status = GateStatus(self.gate.name)
 
     @property
-    def waiting(self) -> tuple[OpeningRequest, ...]:
+    def requests(self) -> tuple[OpeningRequest, ...]:
         """The vehicles that wait for their turn or have it, in their order."""
-        return tuple(self._waiting.values())
+        return tuple(self._requests.values())
 
     def has(self, pass_id: str) -> bool:
         """Tell whether a vehicle waits for its turn or has it."""
-        return pass_id in self._waiting
+        return pass_id in self._requests
 
     def put(self, request: OpeningRequest) -> None:
         """Let a vehicle wait for its turn."""
-        self._waiting[request.key] = request
-        self.status.waiting = len(self._waiting)
+        self._requests[request.key] = request
+        self.status.waiting = len(self._requests)
         self._news.set()
 
     def refuse(self, request: OpeningRequest, reason: str, code: str = "") -> None:
@@ -108,8 +108,13 @@ class GateQueue:
         if self.around.is_news(request, code or reason):
             self._record(self._make_opening(request, REFUSED, reason))
 
+    def refuse_all(self, code: str) -> None:
+        """Refuse all vehicles that still wait."""
+        for request in self.requests:
+            self.refuse(request, to_sentence(code), code)
+
     def ask_to_stop(self) -> None:
-        """Let `serve` end the pulse that runs, and return. Vehicles that wait stay in `waiting`."""
+        """Let `serve` end the running pulse, and return. Vehicles that wait stay in `requests`."""
         self._stopping.set()
         self._news.set()
 
@@ -127,7 +132,7 @@ class GateQueue:
                 await self._end_pulse(self._pulse)
             if self._stopping.is_set():
                 return
-            if self._waiting:
+            if self._requests:
                 await self._serve_first()
             else:
                 await self._wait_for_news()
@@ -144,14 +149,14 @@ class GateQueue:
         await self._wait_until_closed()
         if self._stopping.is_set():
             return
-        key, request = next(iter(self._waiting.items()))
+        key, request = next(iter(self._requests.items()))
         is_done = True
         try:
             is_done = await self._open_for(request)
         finally:
             if is_done:
-                self._waiting.pop(key, None)
-                self.status.waiting = len(self._waiting)
+                self._requests.pop(key, None)
+                self.status.waiting = len(self._requests)
 
     async def _wait_until_closed(self) -> None:
         """Wait while the gate is open for another vehicle. Each time of closing is awaited once."""
@@ -270,7 +275,7 @@ class GateQueue:
     ) -> GateOpening:
         is_measured = outcome == OPENED and request.readable_s is not None
         delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
-        vehicle = {name: value for name, value in vars(request).items() if name in OF_A_RECORD}
+        vehicle = {name: value for name, value in vars(request).items() if name in RECORD_FIELDS}
         if request.command_id:
             vehicle["id"] = request.command_id
         return GateOpening(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus, make_note
-from plate_cameras.clocks import complete_within
+from plate_cameras.clocks import complete_within, wait_through
 from plate_cameras.configuration import Configuration
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
@@ -30,22 +30,40 @@ from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 
 POLL_S = 0.5
+LAST_TAKE_S = 1.0
+"""Longest wait at the end for commands that are being taken."""
 
 
 async def follow_commands(commands: GateCommands, controller: GateController) -> None:
     """Take commands until the task is cancelled. Without a database there are none."""
     note = make_note("gates get no commands of people")
+    late = to_sentence("late")
     while True:
         await asyncio.sleep(POLL_S)
         names = [status.name for status in controller.statuses]
+        taking = asyncio.create_task(asyncio.to_thread(commands.take, names, late))
         try:
-            taken = await asyncio.to_thread(commands.take, names, to_sentence("late"))
-        except Exception as error:  # whatever it is, the next round may succeed
-            note(error)
-            continue
-        note(None)
-        for command in taken:
-            controller.open(command)
+            await asyncio.wait({taking})
+        finally:  # also when this task is cancelled: nobody else gets a command that is taken
+            await wait_through([taking], LAST_TAKE_S)
+            if taking.done():
+                _hand_over(taking, controller, note)
+
+
+def _hand_over(
+    taking: asyncio.Task[list[GateOpening]],
+    controller: GateController,
+    note: Callable[[Exception | None], None],
+) -> None:
+    """Hand commands that were taken to their gates."""
+    try:
+        openings = taking.result()
+    except Exception as error:  # whatever it is, the next round may succeed
+        note(error)
+        return
+    note(None)
+    for opening in openings:
+        controller.open(opening)
 
 
 LOG = logging.getLogger(__name__)
@@ -83,7 +101,7 @@ class GateThread:
         self._store = store
         self._tell = tell
         self._running: _Running | None = None
-        self._present: dict[str, PassEvent] = {}
+        self._last_events: dict[str, PassEvent] = {}
         self._death: Future[str] = Future()
 
     @property
@@ -103,27 +121,27 @@ class GateThread:
             ExtraError: A gate needs a package that is not installed.
         """
         running, gates = self._running, configuration.gates
-        changed = running.controller.changed(gates) if running else gates
-        relays = {one.name: await asyncio.to_thread(make_relay, one) for one in changed}
+        changed_gates = running.controller.find_changed(gates) if running else gates
+        relays = {gate.name: await asyncio.to_thread(make_relay, gate) for gate in changed_gates}
         return PreparedGates(configuration, relays)
 
-    async def commit(self, prepared: PreparedGates) -> None:
+    async def commit(self, gates: PreparedGates) -> None:
         """Follow the gates that were prepared. The thread starts with the first gate."""
         if self._running is None:
-            if not prepared.configuration.gates:
+            if not gates.configuration.gates:
                 return
             self._running = await asyncio.to_thread(_start, self._store, self._tell, self._death)
-            for event in [*self._present.values()]:
+            for event in [*self._last_events.values()]:
                 self._running.post(self._running.controller.offer, event)
         controller = self._running.controller
-        await self._running.call(controller.apply(prepared.configuration, prepared.relays))
+        await self._running.call(controller.apply(gates.configuration, gates.relays))
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event. This returns at once."""
         if event.kind == "closed":
-            self._present.pop(event.vehicle_pass.id, None)
+            self._last_events.pop(event.vehicle_pass.id, None)
         else:
-            self._present[event.vehicle_pass.id] = event  # for gates that come later
+            self._last_events[event.vehicle_pass.id] = event  # for gates that come later
         if running := self._running:
             running.post(running.controller.offer, event)
 
@@ -133,10 +151,10 @@ class GateThread:
             running.post(running.controller.see, sighting)
 
     async def wait_for_fatal(self) -> None:
-        """Wait until the thread has ended that must not.
+        """Wait until the thread ends by a fault.
 
         Raises:
-            FatalTaskError: It has. The message has the reason.
+            FatalTaskError: It has ended. The message has the reason.
         """
         reason = await asyncio.shield(asyncio.wrap_future(self._death))
         raise FatalTaskError(reason)
@@ -145,7 +163,7 @@ class GateThread:
         """Stop all gates, and write the last records."""
         running, self._running = self._running, None
         if running:
-            running.post(lambda _: running.stopped.set(), None)
+            running.post(lambda _: running.is_to_stop.set(), None)
             await asyncio.to_thread(running.thread.join, STOP_S)
             if running.thread.is_alive():
                 LOG.error("the gates have not stopped within %.0f s", STOP_S)
@@ -161,7 +179,7 @@ class _Running:
     lists: KnownLists
     recorder: OpeningRecorder
     commands: GateCommands
-    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    is_to_stop: asyncio.Event = field(default_factory=asyncio.Event)
     failures: int = 0
     last_error: str = ""
 
@@ -198,7 +216,7 @@ class _Running:
         tasks.start(COMMANDS, lambda: follow_commands(self.commands, self.controller))
         tasks.start("gate records", self.recorder.run, ends=True)
         try:
-            await self.stopped.wait()
+            await self.is_to_stop.wait()
         finally:
             await tasks.stop("gate lists", COMMANDS)
             await self.controller.stop()
@@ -208,26 +226,26 @@ class _Running:
 
 def _start(store: PassStore, tell: Callable[[GateOpening], None], death: Future[str]) -> _Running:
     """Start the thread; return when its loop runs and the lists were read or cannot be."""
-    started: Future[_Running] = Future()
+    starting: Future[_Running] = Future()
 
     async def run() -> None:
         running = await _open(store, tell, thread)
-        started.set_result(running)
+        starting.set_result(running)
         await running.run()
 
     def main() -> None:
         try:
             asyncio.run(run())
         except BaseException as error:
-            if not started.done():
-                started.set_exception(error)
+            if not starting.done():
+                starting.set_exception(error)
                 return
             LOG.exception("the gates have stopped")
             death.set_result(f"the gates have stopped: {type(error).__name__}: {error}")
 
     thread = threading.Thread(target=main, name="gates", daemon=True)
     thread.start()
-    return started.result()
+    return starting.result()
 
 
 async def _open(

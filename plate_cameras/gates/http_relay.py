@@ -73,8 +73,8 @@ class HttpRelay:
         self._url = gate.url
         self._method = read_option(gate, "method", environ) or "POST"
         if self._method not in METHODS:
-            wanted = ", ".join(METHODS)
-            raise SettingsError(f"gate {gate.name}: method: wanted {wanted}, got {self._method!r}")
+            methods = ", ".join(METHODS)
+            raise SettingsError(f"gate {gate.name}: method: wanted {methods}, got {self._method!r}")
         self._type = read_option(gate, "content_type", environ) or "application/json"
         self._body = _read_body(gate, environ, self._type)
         self._headers = _read_headers(gate, environ)
@@ -147,26 +147,22 @@ async def _send_once(
 
 
 def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Template:
-    """Return the body as a template."""
     body = Template(read_option(gate, "body", environ))
     try:
         body.substitute(dict.fromkeys(PLACEHOLDERS, ""))
     except (KeyError, ValueError) as error:
-        wanted = ", ".join(f"${name}" for name in PLACEHOLDERS)
-        raise SettingsError(
-            f"gate {gate.name}: body: wanted {wanted} or $$, got {error}"
-        ) from error
+        names = ", ".join(f"${name}" for name in PLACEHOLDERS)
+        raise SettingsError(f"gate {gate.name}: body: wanted {names} or $$, got {error}") from error
     if "$" in body.template.replace("$$", "") and content_type not in ESCAPES:
-        wanted = " or ".join(ESCAPES)
+        types = " or ".join(ESCAPES)
         raise SettingsError(
-            f"gate {gate.name}: content_type: wanted {wanted} for a body with names, "
+            f"gate {gate.name}: content_type: wanted {types} for a body with names, "
             f"got {content_type!r}"
         )
     return body
 
 
 def _read_headers(gate: Gate, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers."""
     names = [name for name in gate.options if name.startswith(HEADER)]
     headers = {name.removeprefix(HEADER): read_option(gate, name, environ) for name in names}
     for name, value in headers.items():

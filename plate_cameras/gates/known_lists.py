@@ -14,7 +14,7 @@ from plate_cameras.store.lists.list_lookup import ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 
-MAX_KNOWN = 100_000
+MAX_OPENINGS = 100_000
 """Openings that are told apart from new ones: those of months."""
 
 Key = TypeVar("Key")
@@ -29,18 +29,18 @@ class HoldOffs:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, None] = {}
-        self._asked: dict[tuple[str, str], None] = {}
+        self._opening_ids: dict[str, None] = {}
+        self._asked_passes: dict[tuple[str, str], None] = {}
         self._opened_s: dict[str, float] = {}
         self._plates: dict[tuple[str, str], float] = {}
 
     def add(self, opening: GateOpening, at_s: float) -> None:
         """Take over an opening; it may come again, also with another time."""
-        if opening.id in self._known:
+        if opening.id in self._opening_ids:
             return
-        _remember(self._known, opening.id)
+        _remember(self._opening_ids, opening.id)
         if opening.pass_id:
-            _remember(self._asked, (opening.gate, opening.pass_id))
+            _remember(self._asked_passes, (opening.gate, opening.pass_id))
         self._opened_s[opening.gate] = max(at_s, self._opened_s.get(opening.gate, at_s))
         for text in {opening.text, opening.entry_text} - {""}:
             key = opening.gate, text
@@ -52,7 +52,7 @@ class HoldOffs:
 
     def has_asked(self, gate: Gate, pass_id: str) -> bool:
         """Tell whether a gate was asked to open for a pass, and may have done so."""
-        return (gate.name, pass_id) in self._asked
+        return (gate.name, pass_id) in self._asked_passes
 
     def open_until_s(self, gate: Gate) -> float:
         """Return the time until which a gate stays open."""
@@ -67,19 +67,19 @@ class HoldOffs:
         return ago_s if ago_s < gate.hold_off_s else None
 
 
-def _remember(known: dict[Key, None], key: Key) -> None:
+def _remember(keys: dict[Key, None], key: Key) -> None:
     """Add a key, and drop the oldest if there are too many."""
-    known[key] = None
-    if len(known) > MAX_KNOWN:
-        del known[next(iter(known))]
+    keys[key] = None
+    if len(keys) > MAX_OPENINGS:
+        del keys[next(iter(keys))]
 
 
 REFRESH_EVERY_S = 1.0
 DAY_S = 86400.0
 OVERLAP_S = 10.0
 """Records of other processes may reach the database so late."""
-TOLD_S = 10.0
-"""Lists of a greater age are told in the program's log."""
+MAX_SILENT_AGE_S = 10.0
+"""The program's log tells of lists that are older."""
 
 
 class KnownLists:
@@ -113,7 +113,7 @@ class KnownLists:
         """Time since the lists were read; infinite if they never were."""
         return self._clock() - self._read_at_s
 
-    def named(self, names: Sequence[str]) -> list[LoadedList]:
+    def find(self, names: Sequence[str]) -> list[LoadedList]:
         return self._lookup.named(names)
 
     def count_openings(self, within_s: float) -> None:
@@ -138,7 +138,7 @@ class KnownLists:
             await asyncio.to_thread(self._store.refresh, self._lookup)
             openings = await asyncio.to_thread(self._store.openings.recent, within_s)
         except Exception as error:  # whatever it is, the lists were not read
-            if self.age_s > TOLD_S:
+            if self.age_s > MAX_SILENT_AGE_S:
                 self._note(error)
             return
         self._note(None)

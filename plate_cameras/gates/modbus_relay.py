@@ -58,10 +58,10 @@ class ModbusRelay:
             raise SettingsError(f"gate {gate.name}: wanted an address like modbus://10.0.0.9:502")
         check_options(gate, OPTIONS)
         self.needs_off = not read_flag(gate, "ends_pulse", default=False)
-        self._coil = read_number(gate, "coil", default=0, most=65535)
-        self._unit = read_number(gate, "unit", default=1, most=247)
+        self._coil = read_number(gate, "coil", default=0, max_value=65535)
+        self._unit = read_number(gate, "unit", default=1, max_value=247)
         self._address = parts.hostname, parts.port or PORT
-        self._told = f"{parts.hostname}:{parts.port or PORT}"
+        self._address_text = f"{parts.hostname}:{parts.port or PORT}"
         import_extra(gate, "pymodbus")
         logging.getLogger("pymodbus").setLevel(logging.CRITICAL)  # its errors hold whole packets
         self._clients = import_extra(gate, "pymodbus.client")
@@ -105,7 +105,7 @@ class ModbusRelay:
         except NotSwitchedError:
             raise
         except asyncio.TimeoutError as error:
-            raise NotSwitchedError(to_sentence("connection", address=self._told)) from error
+            raise NotSwitchedError(to_sentence("connection", address=self._address_text)) from error
         except Exception as error:
             failure = type(error).__name__
             raise NotSwitchedError(to_sentence("unreachable", failure=failure)) from error
@@ -126,7 +126,7 @@ class ModbusRelay:
             )
             if not await client.connect():
                 client.close()
-                raise NotSwitchedError(to_sentence("connection", address=self._told))
+                raise NotSwitchedError(to_sentence("connection", address=self._address_text))
             self._client = client
             return client
 
@@ -138,8 +138,8 @@ class ModbusRelay:
             RelayError: It may have been.
         """
         try:
-            found = await answer
-            is_error, code = found.isError(), getattr(found, "exception_code", 0)
+            response = await answer
+            is_error, code = response.isError(), getattr(response, "exception_code", 0)
         except asyncio.CancelledError:
             await self.close()
             raise
@@ -148,7 +148,7 @@ class ModbusRelay:
             raise RelayError(to_sentence("silent")) from error
         if is_error:
             kind = NotSwitchedError if code in NOT_DONE else RelayError
-            raise kind(to_sentence("rejected", failure=found))
+            raise kind(to_sentence("rejected", failure=response))
 
 
 def _limit(client: Any, packet: bytes, *, is_sent: bool) -> bytes:

@@ -122,7 +122,7 @@ class OnvifRelay:
             return self._service
 
     def _open(self) -> Any:
-        kept = {name: os.environ[name] for name in PROXIES if name in os.environ}
+        proxies = {name: os.environ[name] for name in PROXIES if name in os.environ}
         camera = self._onvif.ONVIFCamera(
             *self._address,
             self._user or None,
@@ -131,7 +131,7 @@ class OnvifRelay:
             adjust_time=self._adjusts_time,
         )
         camera.rewrite_url = self._lead_home
-        os.environ.update(kept)  # the class deletes them
+        os.environ.update(proxies)  # the class deletes them
         return camera
 
     def _lead_home(self, url: str | None) -> str | None:
@@ -148,14 +148,14 @@ class OnvifRelay:
             return await self._camera.create_devicemgmt_service()
 
     async def _read_outputs(self, service: Any) -> None:
-        outputs = await self._ask(service.GetRelayOutputs())
-        found = {one.token: one for one in outputs or ()}
-        token = self._token or next(iter(found), "")
-        if token not in found:
-            known = ", ".join(found) or "none"
-            raise RelayError(f"the device has no relay {token!r}; it has: {known}")
+        answer = await self._ask(service.GetRelayOutputs())
+        outputs = {output.token: output for output in answer or ()}
+        token = self._token or next(iter(outputs), "")
+        if token not in outputs:
+            tokens = ", ".join(outputs) or "none"
+            raise RelayError(f"the device has no relay {token!r}; it has: {tokens}")
         self._token = token
-        self.needs_off = str(found[token].Properties.Mode) == BISTABLE
+        self.needs_off = str(outputs[token].Properties.Mode) == BISTABLE
 
     async def _ask(self, answer: Awaitable[Any]) -> Any:
         """Wait for an answer.
@@ -209,8 +209,8 @@ def _limit_transports(client: Any, transports: Any) -> None:
         async def _post_internal(self, address: str, message: Any, headers: Any) -> Any:
             body = message.encode() if isinstance(message, str) else message
             headers = {"Content-Type": 'text/xml; charset="utf-8"', **(headers or {})}
-            asked = self.session.post(address, data=body, headers=headers, allow_redirects=False)
-            async with asked as response:
+            posting = self.session.post(address, data=body, headers=headers, allow_redirects=False)
+            async with posting as response:
                 self.session.cookie_jar.clear()  # a device could fill the memory with them
                 content = bytearray()
                 async for chunk in response.content.iter_chunked(1 << 16):

@@ -78,5 +78,5 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def _to_pattern(sentence: str) -> re.Pattern[str]:
-    escaped = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(sentence))
-    return re.compile(escaped, re.DOTALL)
+    expression = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(sentence))
+    return re.compile(expression, re.DOTALL)

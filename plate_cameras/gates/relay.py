@@ -22,18 +22,18 @@ from plate_cameras.setting_parts import Gate
 FLAGS = {"yes": True, "no": False}
 
 
-def check_options(gate: Gate, known: Sequence[str], *, prefix: str | None = None) -> None:
+def check_options(gate: Gate, names: Sequence[str], *, prefix: str | None = None) -> None:
     """Reject options that a type of relay does not have.
 
     Raises:
-        SettingsError: There is one that is neither known nor begins with the prefix.
+        SettingsError: An option has none of the names and does not begin with the prefix.
     """
-    for name in gate.options:
-        if name not in known and not (prefix and name.startswith(prefix)):
-            more = [f"{prefix}NAME"] if prefix else []
-            wanted = ", ".join([*known, *more])
-            where, got = f"gate {gate.name}: options", show_name(name)
-            raise SettingsError(f"{where}: wanted some of {wanted}, got {got}")
+    for option in gate.options:
+        if option not in names and not (prefix and option.startswith(prefix)):
+            options = ", ".join([*names, *([f"{prefix}NAME"] if prefix else [])])
+            raise SettingsError(
+                f"gate {gate.name}: options: wanted some of {options}, got {show_name(option)}"
+            )
 
 
 def read_option(gate: Gate, name: str, environ: Mapping[str, str]) -> str:
@@ -59,15 +59,15 @@ def read_flag(gate: Gate, name: str, *, default: bool) -> bool:
     return FLAGS[value]
 
 
-def read_number(gate: Gate, name: str, *, default: int, most: int) -> int:
+def read_number(gate: Gate, name: str, *, default: int, max_value: int) -> int:
     """Return an option that is a whole number from 0 on.
 
     Raises:
         SettingsError: It is something else.
     """
     value = gate.options.get(name, str(default))
-    if not (value.isascii() and value.isdecimal()) or int(value) > most:
-        raise SettingsError(f"gate {gate.name}: {name}: wanted 0 to {most}, got {show(value)}")
+    if not (value.isascii() and value.isdecimal()) or int(value) > max_value:
+        raise SettingsError(f"gate {gate.name}: {name}: wanted 0 to {max_value}, got {show(value)}")
     return int(value)
 
 

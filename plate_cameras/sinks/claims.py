@@ -37,13 +37,13 @@ class Claims:
         self.must_hasten = False
         self._sink, self._outbox, self._clock = sink, outbox, clock
         self._unsent: dict[str, Delivery] = {}
-        self._accepted: list[Delivery] = []
-        self._failed: list[tuple[Delivery, DeliveryError]] = []
+        self._successes: list[Delivery] = []
+        self._failures: list[tuple[Delivery, DeliveryError]] = []
 
     @property
     def are_settled(self) -> bool:
         """True if the outbox knows everything."""
-        return not (self._unsent or self._accepted or self._failed or self.must_hasten)
+        return not (self._unsent or self._successes or self._failures or self.must_hasten)
 
     def next(self, count: int) -> list[Delivery]:
         """Return the first claimed deliveries that have no outcome."""
@@ -54,37 +54,37 @@ class Claims:
         if self._unsent.pop(delivery.id, None) is None:
             return  # it was given back meanwhile
         if error is None:
-            self._accepted.append(delivery)
+            self._successes.append(delivery)
         else:
-            self._failed.append((delivery, error))
+            self._failures.append((delivery, error))
 
     def claim(self, limit: int, lease_s: float) -> None:
         """Claim deliveries that are due."""
-        claimed = self._outbox.claim(self._sink, limit, self._clock(), lease_s)
-        self._unsent.update({one.id: one for one in claimed})
+        deliveries = self._outbox.claim(self._sink, limit, self._clock(), lease_s)
+        self._unsent.update({delivery.id: delivery for delivery in deliveries})
 
     def record(self) -> set[str]:
         """Tell the outbox what was accepted and what failed. Return the ids of abandoned ones."""
-        if accepted := [*self._accepted]:
-            self._outbox.confirm(accepted, self._clock())
-            del self._accepted[: len(accepted)]
-        abandoned = set[str]()
-        while self._failed:
-            delivery, error = self._failed[0]
+        if deliveries := [*self._successes]:
+            self._outbox.confirm(deliveries, self._clock())
+            del self._successes[: len(deliveries)]
+        abandoned_ids = set[str]()
+        while self._failures:
+            delivery, error = self._failures[0]
             if self._keep_or_abandon(delivery, error):
-                abandoned.add(delivery.id)
-            del self._failed[0]
+                abandoned_ids.add(delivery.id)
+            del self._failures[0]
         if self.must_hasten:
             self._outbox.hasten(self._sink, self._clock())
             self.must_hasten = False
-        return abandoned
+        return abandoned_ids
 
     def release(self, pause_s: float) -> None:
         """Give back what was not sent. It is due after a pause."""
         due_s = self._clock() + pause_s
-        for one in [*self._unsent.values()]:
-            self._outbox.release(one, due_s)
-            self._unsent.pop(one.id, None)
+        for delivery in [*self._unsent.values()]:
+            self._outbox.release(delivery, due_s)
+            self._unsent.pop(delivery.id, None)
 
     def _keep_or_abandon(self, delivery: Delivery, error: DeliveryError) -> bool:
         """Plan the next attempt of a delivery, or abandon it; return whether it is abandoned."""

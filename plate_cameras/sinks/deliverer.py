@@ -31,7 +31,9 @@ class Deliverer:
         outbox: Outbox,
         clock: Callable[[], float] = unix_s,
     ) -> None:
-        self._queues = [SinkQueue(name, one, outbox, clock) for name, one in receivers.items()]
+        self._queues = [
+            SinkQueue(name, receiver, outbox, clock) for name, receiver in receivers.items()
+        ]
         self._tasks = BackgroundTasks()
 
     @property

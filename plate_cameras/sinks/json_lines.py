@@ -19,7 +19,7 @@ from plate_cameras.sinks.receiver import DeliveryError
 
 ROTATE_BYTES = "rotate_bytes"
 """Option: at this size the file is renamed to `NAME.1`, and older ones to `NAME.2` and so on."""
-KEPT = "kept_files"
+KEPT_FILES = "kept_files"
 """Option: number of such older files; 5 if it is not given."""
 
 
@@ -38,7 +38,7 @@ class JsonLinesReceiver:
     def __init__(self, sink: Sink) -> None:
         self._path = Path(sink.url)
         self._rotate_bytes = _read_number(sink, ROTATE_BYTES, 0)
-        self._kept = _read_number(sink, KEPT, 5, least=1)
+        self._kept_files = _read_number(sink, KEPT_FILES, 5, min_value=1)
         self._writing = Lock()
         self._is_named = False
 
@@ -84,18 +84,21 @@ class JsonLinesReceiver:
         """Rename the file and the older ones; the oldest is replaced."""
         with self._open() as file:
             _cut_torn_line(file.fileno())
-        names = [self._path.name, *(f"{self._path.name}.{at}" for at in range(1, self._kept + 1))]
-        paths = [self._path.with_name(name) for name in names]
-        for newer, older in reversed([*pairwise(paths)]):
+        older_paths = (
+            self._path.with_name(f"{self._path.name}.{number}")
+            for number in range(1, self._kept_files + 1)
+        )
+        for newer, older in reversed([*pairwise([self._path, *older_paths])]):
             if newer.exists():
                 newer.replace(older)
 
 
-def _read_number(sink: Sink, name: str, default: int, *, least: int = 0) -> int:
+def _read_number(sink: Sink, name: str, default: int, *, min_value: int = 0) -> int:
     text = str(sink.options.get(name, default))
-    if not re.fullmatch("[0-9]{1,18}", text) or int(text) < least:
-        wanted = f"wanted a whole number of at least {least}"
-        raise SettingsError(f"sink {sink.name}: {name}: {wanted}, got {text!r}")
+    if not re.fullmatch("[0-9]{1,18}", text) or int(text) < min_value:
+        raise SettingsError(
+            f"sink {sink.name}: {name}: wanted a whole number of at least {min_value}, got {text!r}"
+        )
     return int(text)
 
 

@@ -36,7 +36,7 @@ QOS = 1
 TIMEOUT_S = 10.0
 """Longest wait for the broker, for a connection or the receipt of an event."""
 KEEPALIVE_S = 30
-AT_ONCE = 10
+MAX_ANNOUNCEMENTS = 10
 """Devices that are announced at the same time."""
 CHECK_S = 15.0
 """Interval of the checks of the broker while there are no events."""
@@ -57,7 +57,7 @@ Announcement = tuple[str, Mapping[str, Any]]
 
 
 class _ReceiptReader:
-    """Reads receipts alone. The client has subscribed to nothing, so nothing else is due.
+    """Reads receipts alone. The client has subscribed to nothing, so nothing else may come.
 
     Args:
         client: The client of paho-mqtt. This stands in for its method that reads.
@@ -80,9 +80,9 @@ class _ReceiptReader:
         is_flood = self._received_bytes > MAX_BYTES_PER_S
         if is_message or is_flood or most_bytes > MAX_PACKET_BYTES:
             raise ConnectionAbortedError("the broker sends more than receipts")
-        received: bytes = self._receive(most_bytes)
-        self._received_bytes += len(received)
-        return received
+        content: bytes = self._receive(most_bytes)
+        self._received_bytes += len(content)
+        return content
 
 
 WILL = aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True)
@@ -206,14 +206,14 @@ class MqttReceiver:
         await _close(client)
 
     def _find_news(self, data: Mapping[str, Any]) -> list[Announcement]:
-        """Return the devices with zones and lists that are new: zones are also drawn on a page."""
+        """Return the devices whose zones or lists are new: people draw zones on a page, too."""
         if not self._has_discovery:
             return []
         camera, news = data["camera"], list[Announcement]()
-        known = self._zones.setdefault(camera, set())
-        if not known.issuperset(data["zones"]):
-            known.update(data["zones"])
-            news.append(_of_camera(camera, known))
+        zones = self._zones.setdefault(camera, set())
+        if not zones.issuperset(data["zones"]):
+            zones.update(data["zones"])
+            news.append(_of_camera(camera, zones))
         lists = {hit["list"] for hit in data.get("lists", ())} - self._lists
         self._lists |= lists
         return [*news, *map(_of_list, sorted(lists))]
@@ -250,9 +250,9 @@ async def _close(client: aiomqtt.Client) -> None:
 
 
 async def _announce(client: aiomqtt.Client, devices: Sequence[Announcement]) -> None:
-    for first in range(0, len(devices), AT_ONCE):
-        some = devices[first : first + AT_ONCE]
-        await asyncio.gather(*(_publish(client, *device, retain=True) for device in some))
+    for start in range(0, len(devices), MAX_ANNOUNCEMENTS):
+        batch = devices[start : start + MAX_ANNOUNCEMENTS]
+        await asyncio.gather(*(_publish(client, *device, retain=True) for device in batch))
 
 
 def _of_camera(name: str, zones: Collection[str]) -> Announcement:

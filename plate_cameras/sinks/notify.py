@@ -33,7 +33,7 @@ TIMEOUT_S = 25.0
 """Longest time of one message; it is shorter than that of the outbox."""
 STATUS = re.compile(r"\berror=([0-9]{3})\b")
 """The HTTP status in a line of Apprise's log. The rest of it is not told: it may hold secrets."""
-ALL, PLATE, NO = CHOICES = ("all", "plate", "none")
+ALL, PLATE, NONE = CHOICES = ("all", "plate", "none")
 PICTURES, LANGUAGE = "pictures", "language"
 """Options of the sink: the pictures of a message, and the language of its words."""
 
@@ -78,14 +78,14 @@ class NotifyReceiver:
     def _send(self, delivery: Delivery) -> None:
         title, lines = to_message(delivery.document, self._language)
         pictures: Sequence[bytes] = ()
-        if self._choice != NO:
+        if self._choice != NONE:
             try:
                 pictures = self._find_pictures(delivery.pass_id)
             except (PlateError, OSError):
                 lines.append(LANGUAGES[self._language]["no_picture"])
         if self._choice == PLATE:
             pictures = pictures[:1]
-        attached = [
+        attachments = [
             self._apprise.attachment.memory.AttachMemory(picture, name, "image/jpeg")
             for picture, name in zip(pictures, ("plate.jpg", "vehicle.jpg"), strict=False)
         ]
@@ -94,7 +94,7 @@ class NotifyReceiver:
             "\n".join(lines),
             title,
             body_format=self._apprise.NotifyFormat.TEXT,
-            attach=attached or None,
+            attach=attachments or None,
             timeout=TIMEOUT_S,
             log_level=logging.WARNING,
         )
@@ -114,8 +114,8 @@ def _open_service(apprise: Any, sink: Sink, url: str) -> Any:
     where = f"sink {sink.name}: url: "
     scheme, separator, rest = url.partition("://")
     if not separator or scheme.lower() not in SERVICES:
-        got = "another one" if separator else "none"
-        raise SettingsError(f"{where}wanted a service of {', '.join(sorted(SERVICES))}, got {got}")
+        names, kind = ", ".join(sorted(SERVICES)), "another one" if separator else "none"
+        raise SettingsError(f"{where}wanted a service of {names}, got {kind}")
     options = {name.lower().strip(" +-:") for name, _ in parse_qsl(rest.partition("?")[2])}
     if wrong := sorted(options & FILE_OPTIONS):
         raise SettingsError(f"{where}wanted no option that names a file, got {wrong[0]}")
@@ -154,9 +154,11 @@ def _import_apprise(sink: Sink) -> Any:
     return apprise
 
 
-def _read_choice(sink: Sink, name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    value = sink.options.get(name, next(iter(known)))
-    if value not in known:
-        choices = ", ".join(known)
-        raise SettingsError(f"sink {sink.name}: {name}: wanted one of {choices}, got {show(value)}")
+def _read_choice(sink: Sink, name: str, choices: Sequence[str] | Mapping[str, Any]) -> str:
+    value = sink.options.get(name, next(iter(choices)))
+    if value not in choices:
+        wanted_values = ", ".join(choices)
+        raise SettingsError(
+            f"sink {sink.name}: {name}: wanted one of {wanted_values}, got {show(value)}"
+        )
     return value

@@ -122,11 +122,11 @@ class OutboxThread:
 def _watch(running: Future[Any]) -> asyncio.Future[None]:
     """Return a future that ends with a call. Nobody cares if it ends after the event loop."""
     loop = asyncio.get_running_loop()
-    ended: asyncio.Future[None] = loop.create_future()
+    ending: asyncio.Future[None] = loop.create_future()
 
     def tell(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # the event loop is closed
-            loop.call_soon_threadsafe(ended.set_result, None)
+            loop.call_soon_threadsafe(ending.set_result, None)
 
     running.add_done_callback(tell)
-    return ended
+    return ending

@@ -1,4 +1,4 @@
-"""A receiver takes events one by one. Its errors, and calls of one that may misbehave."""
+"""Receivers of events, their errors, and calls of them that have limits of time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from orchestrator.errors import PlateError
-from orchestrator.host.text_lines import MAX_CHARACTERS as MAX_CHARACTERS
 from orchestrator.host.text_lines import to_line
 from plate_cameras.clocks import wait_through
 from plate_cameras.sinks.outbox import Delivery
 
 MAX_WAIT_S = 86400.0
+"""Longest pause that a receiver may ask for."""
 
 
 class Receiver(Protocol):

@@ -43,9 +43,9 @@ def make_receivers(
     """
     receivers = {}
     for sink in configuration.sinks:
-        cameras = [camera for camera in configuration.cameras if camera.name in sink.cameras]
-        shown = cameras or configuration.cameras
-        receivers[sink.name] = make_receiver(sink, shown, environ, find_pictures)
+        own = [camera for camera in configuration.cameras if camera.name in sink.cameras]
+        cameras = own or configuration.cameras
+        receivers[sink.name] = make_receiver(sink, cameras, environ, find_pictures)
     return receivers
 
 
@@ -128,12 +128,12 @@ class EntryPointReceiver:
 
 
 def _load(sink: Sink) -> Callable[[Sink], Any]:
-    found = {point.name: point for point in metadata.entry_points(group=ENTRY_POINTS)}
-    if sink.type not in found:
-        known = ", ".join([*BUILT_IN, *sorted(found)])
-        raise SettingsError(f"sink {sink.name}: wanted type {known}, got {show(sink.type)}")
+    points = {point.name: point for point in metadata.entry_points(group=ENTRY_POINTS)}
+    if sink.type not in points:
+        types = ", ".join([*BUILT_IN, *sorted(points)])
+        raise SettingsError(f"sink {sink.name}: wanted type {types}, got {show(sink.type)}")
     try:
-        make: Callable[[Sink], Any] = found[sink.type].load()
+        make: Callable[[Sink], Any] = points[sink.type].load()
     except Exception as error:
         raise SettingsError(
             f"sink {sink.name}: type {sink.type} cannot be loaded: {error}"

@@ -20,6 +20,7 @@ from plate_cameras.clocks import steady_s
 MAX_ANSWER_BYTES = 1 << 20
 """Largest answer of a service of messages. Theirs have some kilobytes."""
 MAX_ANSWER_S = 25.0
+"""Longest time in which an answer is read."""
 BLOCK_BYTES = 65536
 
 

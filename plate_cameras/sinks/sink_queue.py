@@ -182,12 +182,12 @@ class SinkQueue:
         They are of different passes, because a claim has one event of each pass. A cancellation
         waits a moment for the answers to those that are on their way.
         """
-        left, attempts, is_stopped = iter(deliveries), list[Attempt](), asyncio.Event()
+        remaining, attempts, is_stopped = iter(deliveries), list[Attempt](), asyncio.Event()
 
         async def send_next() -> None:
-            for one in left:
-                note = partial(self._claims.note, one)
-                attempts.append((one, await self._receiver.send(one, note)))
+            for delivery in remaining:
+                note = partial(self._claims.note, delivery)
+                attempts.append((delivery, await self._receiver.send(delivery, note)))
                 is_over = is_stopped.is_set() or self._steady() >= last_start_s
                 if is_over or any(error for _, error in attempts):
                     return
@@ -209,23 +209,27 @@ class SinkQueue:
     async def _judge(self, attempts: Sequence[Attempt]) -> float:
         """Record how attempts went; return how long the sink must rest, in seconds."""
         errors = [error for _, error in attempts if error]
-        accepted = len(attempts) - len(errors)
-        if accepted:
+        successes = len(attempts) - len(errors)
+        if successes:
             self._claims.must_hasten |= self._failures > 1
             self._failures = 0
-        last = errors[0] if errors else None
-        self._note(last_error=str(last or ""), failure=last.kind if last else "")
-        self._note(delivered=accepted, failed_attempts=len(errors))
+        first_error = errors[0] if errors else None
+        failure = first_error.kind if first_error else ""
+        self._note(last_error=str(first_error or ""), failure=failure)
+        self._note(delivered=successes, failed_attempts=len(errors))
         # Several failures at once count as two: the receiver is away, not one event at fault.
-        rests = [self._rest_after_s(error) for error in errors[: 1 if accepted else 2]]
-        gone = next((error for error in errors if isinstance(error, ReceiverGone)), None)
-        if gone:
-            LOG.error("sink %s wants no more events: %s", self.status.name, gone)
+        rests = [self._rest_after_s(error) for error in errors[: 1 if successes else 2]]
+        gone_error = next((error for error in errors if isinstance(error, ReceiverGone)), None)
+        if gone_error:
+            LOG.error("sink %s wants no more events: %s", self.status.name, gone_error)
             self._note(is_disabled=True)
-        abandoned = await self._record()
-        kept = [str(error) for one, error in attempts if error and one.id not in abandoned]
-        if not gone and (kept or accepted):
-            self._log.note(kept[0] if kept else "")
+        abandoned_ids = await self._record()
+        reasons = (
+            str(error) for delivery, error in attempts if error and delivery.id not in abandoned_ids
+        )
+        reason = next(reasons, "")
+        if not gone_error and (reason or successes):
+            self._log.note(reason)
         return max(rests, default=0.0)
 
     def _rest_after_s(self, error: DeliveryError) -> float:
@@ -242,17 +246,17 @@ class SinkQueue:
         """Tell the outbox what was accepted and what failed; return what it abandoned."""
         if self._claims.are_settled and not self._thread.is_busy:
             return set()
-        abandoned = await self._thread.run(self._claims.record)
-        self._note(abandoned=len(abandoned))
-        return abandoned
+        abandoned_ids = await self._thread.run(self._claims.record)
+        self._note(abandoned=len(abandoned_ids))
+        return abandoned_ids
 
     async def _give_back(self, pause_s: float) -> None:
         """Tell the outbox what became of the batch. The next round tells what it cannot take."""
 
         def settle() -> set[str]:
-            abandoned = self._claims.record()
+            abandoned_ids = self._claims.record()
             self._claims.release(pause_s)
-            return abandoned
+            return abandoned_ids
 
         if self._claims.are_settled and not self._thread.is_busy:
             return

@@ -36,8 +36,8 @@ class SinkStatus:
 
     def update(self, **changes: Any) -> SinkStatus:
         """Return the status after some changes: counts are added, other values replaced."""
-        added = {name: getattr(self, name) + changes[name] for name in COUNTS & {*changes}}
-        return replace(self, **(changes | added))
+        sums = {name: getattr(self, name) + changes[name] for name in COUNTS & {*changes}}
+        return replace(self, **(changes | sums))
 
 
 LOG = logging.getLogger(__name__)
@@ -55,14 +55,14 @@ class FailureLog:
 
     def __init__(self, failing: str, well: str, steady: Callable[[], float] = steady_s) -> None:
         self._failing, self._well, self._steady = failing, well, steady
-        self._told = ""
+        self._last_reason = ""
         self._lines_s: deque[float] = deque(maxlen=MAX_LINES)
 
     def note(self, reason: str) -> None:
         """Note how the last attempt went: the reason of its failure, or an empty text."""
-        if reason == self._told or not self._may_tell():
+        if reason == self._last_reason or not self._may_tell():
             return
-        self._told = reason
+        self._last_reason = reason
         if reason:
             LOG.error("%s: %s", self._failing, reason)
         else:

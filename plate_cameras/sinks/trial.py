@@ -31,12 +31,12 @@ async def try_sink(sink: Sink, environ: Mapping[str, str] = os.environ) -> None:
         DeliveryError: The receiver has not accepted the event.
     """
     # Without cameras: their announcements and their state are those of `plates watch`.
-    made = await asyncio.to_thread(make_receiver, sink, (), environ, lambda _: [_draw()])
-    receiver = BoundedReceiver(made)
+    receiver = await asyncio.to_thread(make_receiver, sink, (), environ, lambda _: [_draw()])
+    limited_receiver = BoundedReceiver(receiver)
     try:
-        error = await receiver.send(make_test(sink.name, unix_s()), lambda _: None)
+        error = await limited_receiver.send(make_test(sink.name, unix_s()), lambda _: None)
     finally:
-        await receiver.close()
+        await limited_receiver.close()
     if error:
         raise error
 

@@ -60,11 +60,11 @@ class PublicResolver(AbstractResolver):
         Raises:
             OSError: It has none.
         """
-        found = await self._resolver.resolve(host, port, family)  # type: ignore[arg-type]
-        allowed = [one for one in found if is_public(one["host"])]
-        if not allowed:
+        addresses = await self._resolver.resolve(host, port, family)  # type: ignore[arg-type]
+        public_addresses = [address for address in addresses if is_public(address["host"])]
+        if not public_addresses:
             raise OSError(f"wanted a public address, {host} has none")
-        return allowed
+        return public_addresses
 
     async def close(self) -> None:
         await self._resolver.close()

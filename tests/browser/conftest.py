@@ -51,16 +51,16 @@ def browser() -> Iterator[Any]:
     if program is None:
         pytest.skip(f"no {CHROMIUM} on the PATH: apt-get install chromium")
     with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield running
-        running.close()
+        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session")
-def served() -> Iterator[ServerOptions]:
+def real_server() -> Iterator[ServerOptions]:
     """The options of the real server to which all gateways forward."""
-    with own_server(ServerOptions(pictures=1)) as started:
-        yield started
+    with own_server(ServerOptions(pictures=1)) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +69,11 @@ def options(
 ) -> GatewayOptions:
     """The gateways' options. The real server starts only if there is a browser."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
-    served: ServerOptions = request.getfixturevalue("served")
+    real_server: ServerOptions = request.getfixturevalue("real_server")
     return GatewayOptions(
-        triton_http=served.http_url,
-        triton_grpc=served.grpc_url,
-        triton_metrics=served.metrics_url,
+        triton_http=real_server.http_url,
+        triton_grpc=real_server.grpc_url,
+        triton_metrics=real_server.metrics_url,
         http=http,
         grpc=None,
         metrics=metrics,
@@ -97,8 +97,8 @@ def running(options: GatewayOptions) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def url(options: GatewayOptions) -> Iterator[str]:
     """URL of a gateway."""
-    with running(options) as served:
-        yield served
+    with running(options) as gateway_url:
+        yield gateway_url
 
 
 def _is_ready(url: str) -> bool:
@@ -113,31 +113,31 @@ def _is_ready(url: str) -> bool:
 def open_page(browser: Any, url: str) -> Iterator[Open]:
     """Opens each page in a fresh browser profile, and fails on errors in its console."""
     contexts: list[Any] = []
-    said: list[str] = []
+    messages: list[str] = []
 
     def note(message: Any) -> None:
         is_refusal = message.text.startswith("Failed to load resource: the server responded")
         if message.type in ("error", "warning") and not is_refusal:
-            said.append(message.text)
+            messages.append(message.text)
 
     def tell_refusal(response: Any) -> None:
         if response.status >= 400:
             LOG.warning("%s %s %s", response.status, response.request.method, response.url)
 
-    def open_one(query: str = "", **options: Any) -> Any:
+    def open_tab(query: str = "", **options: Any) -> Any:
         contexts.append(browser.new_context(**{"locale": "en-GB", **options}))
         page = contexts[-1].new_page()
         page.set_default_timeout(20_000)
         page.on("console", note)
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.on("response", tell_refusal)
         page.goto(url + query)
         return page
 
-    yield open_one
+    yield open_tab
     for context in contexts:
         context.close()
-    assert said == []
+    assert messages == []
 
 
 @pytest.fixture
@@ -148,12 +148,9 @@ def page(open_page: Open) -> Any:
 @pytest.fixture(scope="module")
 def one_car(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Path]:
     """A street with one car, and its file."""
-    drawn, file = (
-        scene(["A123BC77"], (960, 720), seed=4),
-        tmp_path_factory.mktemp("car") / "car.png",
-    )
-    cv2.imwrite(str(file), drawn.picture)
-    return drawn, file
+    street, file = scene(["A123BC77"], (960, 720), seed=4), tmp_path_factory.mktemp("car")
+    cv2.imwrite(str(file / "car.png"), street.picture)
+    return street, file / "car.png"
 
 
 @pytest.fixture

@@ -85,14 +85,14 @@ def keep_sent(page: Any) -> None:
 
 def sent_files(page: Any) -> list[bytes]:
     """Return the files that the page has recorded."""
-    encoded = page.evaluate(
+    contents = page.evaluate(
         """() => Promise.all(window.sent.map((file) => new Promise((resolve) => {
           const reader = new FileReader();
           reader.onload = () => resolve(reader.result.split(",")[1]);
           reader.readAsDataURL(file);
         })))"""
     )
-    return [base64.b64decode(one) for one in encoded]
+    return [base64.b64decode(content) for content in contents]
 
 
 def see(locator: Any) -> Bgr:
@@ -112,24 +112,24 @@ def drawn_xyxy(page: Any, width: int) -> NDArray[np.float64]:
     page.evaluate("document.querySelectorAll('.label').forEach(one => one.hidden = true)")
     stage = page.locator(".stage")
     stage.scroll_into_view_if_needed()
-    outlined = see(stage).astype(int)
+    picture = see(stage).astype(int)
     page.evaluate("document.querySelector('.stage svg').style.display = 'none'")
-    differs = np.abs(outlined - see(stage)).max(axis=2) > 60
+    differs = np.abs(picture - see(stage)).max(axis=2) > 60
     rows, columns = np.nonzero(differs)
     edges = np.array([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
-    return edges * width / outlined.shape[1]
+    return edges * width / picture.shape[1]
 
 
 def check_by_axe(page: Any) -> None:
     """Fail if axe finds a fault, or if something is wider than the screen."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
-    found = axe.Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    report = axe.Axe().run(page)
+    assert report.violations_count == 0, report.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
 
 
 def download(page: Any, button: str) -> Any:
     """Press a button, and return what the browser saves."""
-    with page.expect_download() as saved:
+    with page.expect_download() as result:
         page.get_by_role("button", name=button).click()
-    return saved.value
+    return result.value

@@ -16,7 +16,7 @@ def docs(open_page: Open) -> Any:
     return open_page("docs", **LAPTOP)
 
 
-def answered(page: Any, form: str) -> Any:
+def read_answer(page: Any, form: str) -> Any:
     """Wait for the answer of a form, and return it."""
     answer = page.locator(f"#try-{form} .answer")
     answer.wait_for()
@@ -28,9 +28,9 @@ def test_a_form_sends_a_picture_and_shows_the_answer(docs: Any) -> None:
     docs.click("#try-recognize >> text=Parameters and key")
     docs.fill("#recognize-camera_id", "gate 7")
     docs.click("#try-recognize >> text=Send")
-    told = answered(docs, "recognize")
-    assert sorted(one["text"] for one in told["pictures"][0]["plates"]) == sorted(TEXTS)
-    assert told["camera_id"] == "gate 7"
+    answer = read_answer(docs, "recognize")
+    assert sorted(plate["text"] for plate in answer["pictures"][0]["plates"]) == sorted(TEXTS)
+    assert answer["camera_id"] == "gate 7"
     assert docs.text_content("#try-recognize .status").startswith("200 OK, ")
 
 
@@ -38,12 +38,12 @@ def test_a_sample_is_sent_at_once_and_an_error_is_shown_like_an_answer(
     docs: Any, broken: Path
 ) -> None:
     docs.click("#try-plateReader >> text=Take a sample picture")
-    told = answered(docs, "plateReader")
-    assert "a123bc77" in [one["plate"] for one in told["results"]]
+    answer = read_answer(docs, "plateReader")
+    assert "a123bc77" in [result["plate"] for result in answer["results"]]
     assert docs.text_content("#try-plateReader .status").startswith("201 Created, ")
     docs.set_input_files("#read-file", broken)
     docs.click("#try-read >> text=Send")
-    assert answered(docs, "read")["reason"] == "picture"
+    assert read_answer(docs, "read")["reason"] == "picture"
     assert docs.text_content("#try-read .status").startswith("400 Bad Request, ")
 
 
@@ -91,5 +91,5 @@ def test_axe_finds_nothing(open_page: Open, view: dict[str, Any], theme: str) ->
     page = open_page("docs", **view, color_scheme=theme)
     page.click("#try-recognize >> text=Parameters and key")
     page.click("#try-recognize >> text=Take a sample picture")
-    answered(page, "recognize")
+    read_answer(page, "recognize")
     check_by_axe(page)

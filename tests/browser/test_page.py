@@ -51,37 +51,38 @@ def test_plates_of_a_picture_are_read_and_clearing_leaves_nothing(page: Any) -> 
 def test_the_time_of_a_picture_is_told_by_stage(page: Any, one_car: tuple[Scene, Path]) -> None:
     choose(page, one_car[1])
     page.get_by_text("Time by stage").click()
-    told = page.locator(".time dt").all_inner_texts()
-    assert (told[0], told[2], len(told)) == ("Unpacking the file", "Finding plates", len(STAGES))
-    took = page.locator(".time dd").all_inner_texts()
-    assert all(re.fullmatch(r"[\d.]+\s?ms", one) for one in took)
-    assert any(float(one.split("m")[0]) > 0 for one in took)
+    stages = page.locator(".time dt").all_inner_texts()
+    assert (stages[0], stages[2]) == ("Unpacking the file", "Finding plates")
+    assert len(stages) == len(STAGES)
+    times = page.locator(".time dd").all_inner_texts()
+    assert all(re.fullmatch(r"[\d.]+\s?ms", text) for text in times)
+    assert any(float(text.split("m")[0]) > 0 for text in times)
 
 
 @pytest.mark.parametrize("view", [{}, PHONE], ids=["desktop", "phone"])
 def test_outlines_lie_round_the_plates(
     open_page: Open, one_car: tuple[Scene, Path], view: dict[str, Any]
 ) -> None:
-    page, (drawn, file) = open_page(**view), one_car
+    page, (car_scene, file) = open_page(**view), one_car
     choose(page, file)
-    margin_px = 3 * drawn.picture.shape[1] / page.locator(".stage").bounding_box()["width"]
-    found = drawn_xyxy(page, drawn.picture.shape[1])
-    np.testing.assert_allclose(found, drawn.xyxy[0], atol=margin_px + 6)
+    margin_px = 3 * car_scene.picture.shape[1] / page.locator(".stage").bounding_box()["width"]
+    xyxy = drawn_xyxy(page, car_scene.picture.shape[1])
+    np.testing.assert_allclose(xyxy, car_scene.xyxy[0], atol=margin_px + 6)
 
 
 def test_crops_are_straight(page: Any, url: str, one_car: tuple[Scene, Path]) -> None:
     """A crop equals OpenCV's cut of the picture at the corners in the server's answer."""
     choose(page, one_car[1])
     page.get_by_text("Details").click()
-    shown = see(page.locator(".plate canvas"))[2:-2, 2:-2]  # within the border
-    high, wide = shown.shape[:2]
+    crop = see(page.locator(".plate canvas"))[2:-2, 2:-2]  # within the border
+    high, wide = crop.shape[:2]
     target = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
     source = np.array(answer_to(url, one_car[1])["corners"], np.float32)
     theta = cv2.getPerspectiveTransform(source, target)
-    wanted = cv2.warpPerspective(one_car[0].picture, theta, (wide, high))
-    grey = [cv2.cvtColor(one, cv2.COLOR_BGR2GRAY) for one in (shown, wanted)]
+    reference = cv2.warpPerspective(one_car[0].picture, theta, (wide, high))
+    grey = [cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY) for picture in (crop, reference)]
     # A pixel's shift by the browser's scaling costs little after the blur; a turn by 3 degrees 0.3.
-    crops = [cv2.GaussianBlur(one, (0, 0), 1.0).ravel() for one in grey]
+    crops = [cv2.GaussianBlur(picture, (0, 0), 1.0).ravel() for picture in grey]
     assert np.corrcoef(crops)[0, 1] > 0.9
 
 
@@ -116,12 +117,12 @@ def test_the_camera_gives_a_picture(page: Any) -> None:
 
 def test_an_error_is_told_in_both_s_words(page: Any, broken: Path) -> None:
     page.set_input_files("#pictures", str(broken))
-    told = page.locator(".problem:visible")
-    told.wait_for()
-    assert told.locator(".words").inner_text() == "This picture cannot be used. Try another one."
-    assert "encoded_image: wanted" in told.locator(".detail").inner_text()
+    problem = page.locator(".problem:visible")
+    problem.wait_for()
+    assert problem.locator(".words").inner_text() == "This picture cannot be used. Try another one."
+    assert "encoded_image: wanted" in problem.locator(".detail").inner_text()
     assert page.locator("h3").inner_text() == broken.name  # as text
-    assert told.get_by_role("link").get_attribute("href") == "docs#problem-picture"
+    assert problem.get_by_role("link").get_attribute("href") == "docs#problem-picture"
 
 
 def test_a_key_goes_with_the_call_alone_and_what_can_be_none_is_not_sent(
@@ -151,11 +152,11 @@ def test_an_answer_of_somebody_else_is_told(page: Any, status: int) -> None:
 
 
 def test_a_keyboard_is_enough(page: Any) -> None:
-    seen = []
+    names = []
     for _ in range(5):
         page.keyboard.press("Tab")
-        seen.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
-    assert seen[2:] == ["pictures", "camera", "sample"]
+        names.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
+    assert names[2:] == ["pictures", "camera", "sample"]
     page.keyboard.press("Enter")
     wait_for(page, 1)
     page.locator(".stage .label").first.focus()

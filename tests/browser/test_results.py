@@ -69,13 +69,13 @@ def test_a_field_for_a_key_covers_no_plate(open_page: Open, tall: Path) -> None:
 
 def test_the_page_stays_where_its_reader_is(open_page: Open, tall: Path) -> None:
     page = open_page(**PHONE, reduced_motion="reduce")
-    held: list[Any] = []
-    page.route("**/v1/recognize", lambda route: held.append(route))
+    routes: list[Any] = []
+    page.route("**/v1/recognize", lambda route: routes.append(route))
     with page.expect_request("**/v1/recognize"):
         page.set_input_files("#pictures", [str(tall), str(tall)])
     page.evaluate("scrollTo(0, 0); document.dispatchEvent(new Event('touchmove'))")
     with page.expect_request("**/v1/recognize"):
-        held[0].continue_()
+        routes[0].continue_()
     assert page.evaluate("scrollY") == 0
 
 
@@ -98,7 +98,7 @@ def test_the_form_shrinks_to_a_bar_and_letters_of_plates_are_large(
 def test_wide_screens_have_the_picture_beside_the_plates(open_page: Open) -> None:
     page = open_page(viewport={"width": 900, "height": 900}, reduced_motion="reduce")
     choose(page, STREET)
-    stage, plate = (page.locator(one).first.bounding_box() for one in (".stage", ".plate"))
+    stage, plate = (page.locator(name).first.bounding_box() for name in (".stage", ".plate"))
     assert stage["x"] + stage["width"] < plate["x"]
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
@@ -113,15 +113,15 @@ def test_a_plate_is_told_and_copied_in_both_alphabets(open_page: Open) -> None:
         page.locator(".summary").inner_text().startswith("3 \u043d\u043e\u043c\u0435\u0440\u0430, ")
     )
     plate = page.locator(".plate").first
-    told = plate.locator(".about").inner_text()
-    assert told.startswith("\u041c\u043e\u0441\u043a\u0432\u0430")  # Moscow
-    assert "ru_" not in told
-    copied = []
+    about = plate.locator(".about").inner_text()
+    assert about.startswith("\u041c\u043e\u0441\u043a\u0432\u0430")  # Moscow
+    assert "ru_" not in about
+    copies = []
     for button in plate.locator(".copy").all():
         button.click()
         page.locator(".copy.done").first.wait_for()
-        copied.append(page.evaluate("navigator.clipboard.readText()"))
-    assert copied == plate.locator(".spelling b").all_inner_texts() == [CYRILLIC, "TO05577"]
+        copies.append(page.evaluate("navigator.clipboard.readText()"))
+    assert copies == plate.locator(".spelling b").all_inner_texts() == [CYRILLIC, "TO05577"]
     assert plate.locator(".face").get_attribute("aria-label") == CYRILLIC
     page.get_by_role("link", name="English").click()
     assert page.locator("h1").inner_text() == "Number plates in pictures"
@@ -174,9 +174,9 @@ def test_plates_that_could_not_be_read_are_one_line_to_which_their_labels_lead(p
     assert not page.locator(".unread-plates").is_visible()
     page.locator(".label.unread").first.click()
     assert page.locator("#plate-1-1").is_visible()
-    told = page.locator(".unread-plates li").all_inner_texts()
-    assert len(told) == 2
-    assert all("Could not read this plate" in one and "pixels" in one for one in told)
+    texts = page.locator(".unread-plates li").all_inner_texts()
+    assert len(texts) == 2
+    assert all("Could not read this plate" in text and "pixels" in text for text in texts)
     assert page.locator(".unread-plates canvas").first.is_visible()
 
 
@@ -190,10 +190,10 @@ def test_a_picture_of_unread_plates_says_so(page: Any) -> None:
 def test_every_format_is_cut_as_it_is_painted(page: Any) -> None:
     countries = [read_formats(file) for file in sorted(COUNTRIES.glob("*/formats.toml"))]
     plates = [
-        [flatten(layout).translate(EXAMPLES).upper(), one.name, lines_of(layout)]
+        [flatten(layout).translate(EXAMPLES).upper(), plate_format.name, lines_of(layout)]
         for country in countries
-        for one in country.format
-        for layout in one.layouts
+        for plate_format in country.format
+        for layout in plate_format.layouts
     ]
     designs = page.evaluate(
         """async (plates) => {
@@ -228,7 +228,8 @@ def test_copies_say_what_the_server_said(open_page: Open, broken: Path, tmp_path
     )
     assert [row["text"] for row in rows] == TEXTS
     assert [float(row["x0"]) for row in rows] == [plate["xyxy"][0] for plate in first["plates"]]
-    assert [row["text_native"] for row in rows] == [one["text_native"] for one in first["plates"]]
+    plates = first["plates"]
+    assert [row["text_native"] for row in rows] == [plate["text_native"] for plate in plates]
     names = ("picture", "text", "problem", "message")
     assert [grey[name] for name in names] == ["grey.png", "", "", "No plates found"]
     cannot = "This picture cannot be used. Try another one."

@@ -35,19 +35,19 @@ def test_a_file_that_is_no_picture_has_a_card(page: Any, tmp_path: Path, name: s
 
 
 def test_each_file_has_a_card_with_its_state(page: Any, one_car: tuple[Scene, Path]) -> None:
-    held: list[Any] = []
-    page.route("**/v1/recognize", lambda route: held.append(route))
+    routes: list[Any] = []
+    page.route("**/v1/recognize", lambda route: routes.append(route))
     with page.expect_request("**/v1/recognize"):
         page.set_input_files("#pictures", [str(STREET), str(one_car[1]), str(STREET)])
     assert page.locator(".state").all_inner_texts() == ["Reading", "Waiting", "Waiting"]
     assert page.locator("#progress").inner_text() == "0 of 3"
     with page.expect_request("**/v1/recognize"):
-        held[0].continue_()
+        routes[0].continue_()
     assert page.locator(".state").all_inner_texts() == ["Done", "Reading", "Waiting"]
     assert page.locator("#progress").inner_text() == "1 of 3"
     assert page.locator("progress").evaluate("(bar) => bar.value / bar.max") == pytest.approx(1 / 3)
     page.route("**/v1/recognize", lambda route: route.continue_())
-    held[1].continue_()
+    routes[1].continue_()
     wait_for(page, 3)
     assert not page.locator("#progress").is_visible()
 
@@ -75,8 +75,8 @@ def test_a_large_picture_is_made_smaller(page: Any) -> None:
     lower_limit(page, 300_000)
     keep_sent(page)
     choose(page, STREET)
-    (sent,) = sent_files(page)
-    height, width = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_COLOR).shape[:2]
+    (content,) = sent_files(page)
+    height, width = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR).shape[:2]
     assert 0.95 * 300_000 < height * width <= 300_000
     note = page.locator(".note").inner_text()
     assert note.endswith(f"1280 × 960 pixels became {width} × {height}.")  # noqa: RUF001

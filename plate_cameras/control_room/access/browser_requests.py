@@ -38,9 +38,9 @@ def csrf_of(token: str) -> str:
     return hmac.new(token.encode(), b"plates csrf", hashlib.sha256).hexdigest()
 
 
-def is_csrf_valid(token: str, given: str) -> bool:
+def is_csrf_valid(token: str, csrf: str) -> bool:
     """Tell whether a CSRF token belongs to a session, in a time that reveals nothing."""
-    return hmac.compare_digest(csrf_of(token).encode(), given.encode())
+    return hmac.compare_digest(csrf_of(token).encode(), csrf.encode())
 
 
 def uses_tls(scheme: str, headers: Headers) -> bool:
@@ -55,8 +55,8 @@ def read_token(cookies: str, *, has_tls: bool) -> str | None:
         cookies: The header.
         has_tls: The gateway itself has TLS; then only the cookie with the prefix counts.
     """
-    given = cookie_parser(cookies)
-    token = given.get(NAME_WITH_TLS) or ("" if has_tls else given.get(NAME, ""))
+    values = cookie_parser(cookies)
+    token = values.get(NAME_WITH_TLS) or ("" if has_tls else values.get(NAME, ""))
     return token if TOKEN.fullmatch(token) else None
 
 

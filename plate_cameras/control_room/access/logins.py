@@ -83,13 +83,14 @@ class Logins:
         """
         name = name.strip().lower()
         limits = limits_of(name, address)
-        found = await self._threads.run(lambda: self._begin(name, limits))
-        is_usable = found is not None and not found.person.is_disabled
-        checked = found.password_hash if found and is_usable else None
-        is_right = await self._passwords.verify(checked, password[: MAX_PASSWORD_CHARACTERS + 1])
+        stored_person = await self._threads.run(lambda: self._begin(name, limits))
+        is_usable = stored_person is not None and not stored_person.person.is_disabled
+        password_hash = stored_person.password_hash if stored_person and is_usable else None
+        password = password[: MAX_PASSWORD_CHARACTERS + 1]
+        is_right = await self._passwords.verify(password_hash, password)
         login = None
-        if found and is_right:
-            login = await self._threads.run(lambda: self._finish(found, limits))
+        if stored_person and is_right:
+            login = await self._threads.run(lambda: self._finish(stored_person, limits))
         if login is None:
             raise LoginFailed("name or password: wanted those of a person, got others")
         return login
@@ -113,12 +114,13 @@ class Logins:
         if new == old:
             raise ParameterError("password: wanted a new one, got the present one")
         limits = limits_of(name, address)
-        found = await self._threads.run(lambda: self._begin(name, limits))
-        checked = found.password_hash if found else None
+        stored_person = await self._threads.run(lambda: self._begin(name, limits))
+        password_hash = stored_person.password_hash if stored_person else None
         login = None
-        if await self._passwords.verify(checked, old[: MAX_PASSWORD_CHARACTERS + 1]) and found:
-            hashed = await self._passwords.hash(new)
-            login = await self._threads.run(lambda: self._replace(found, hashed, limits))
+        is_right = await self._passwords.verify(password_hash, old[: MAX_PASSWORD_CHARACTERS + 1])
+        if stored_person and is_right:
+            new_hash = await self._passwords.hash(new)
+            login = await self._threads.run(lambda: self._replace(stored_person, new_hash, limits))
         if login is None:
             raise WrongPassword("old_password: wanted your present password, got another")
         return login
@@ -131,12 +133,12 @@ class Logins:
         return self._store.people.find(name) if NAME.fullmatch(name) else None
 
     def _replace(
-        self, person: StoredPerson, hashed: str, limits: tuple[AttemptLimit, ...]
+        self, person: StoredPerson, new_hash: str, limits: tuple[AttemptLimit, ...]
     ) -> Login | None:
         name = person.person.name
-        if not self._store.people.replace_password(name, person.password_hash, hashed):
+        if not self._store.people.replace_password(name, person.password_hash, new_hash):
             return None
-        return self._finish(StoredPerson(person.person, hashed), limits)
+        return self._finish(StoredPerson(person.person, new_hash), limits)
 
     def _finish(self, person: StoredPerson, limits: tuple[AttemptLimit, ...]) -> Login | None:
         login = Login(person.person, make_token())
@@ -178,11 +180,11 @@ class SessionFilter:
 
     def __init__(
         self,
-        read: Callable[[], Awaitable[frozenset[bytes]]],
+        read_digests: Callable[[], Awaitable[frozenset[bytes]]],
         clock: Callable[[], float] = steady_s,
     ) -> None:
-        self._read, self._clock = read, clock
-        self._known: frozenset[bytes] = frozenset()
+        self._read_digests, self._clock = read_digests, clock
+        self._digests: frozenset[bytes] = frozenset()
         self._looked_s = float("-inf")
         self._next: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
@@ -194,13 +196,13 @@ class SessionFilter:
             StoreError: The database cannot be used, and the token was not known before.
         """
         digest = digest_of(token)
-        if digest not in self._known:
+        if digest not in self._digests:
             await self._look()
-        return digest in self._known
+        return digest in self._digests
 
     def forget(self, token: str) -> None:
         """Note that the session of a token has ended."""
-        self._known -= {digest_of(token)}
+        self._digests -= {digest_of(token)}
 
     async def _look(self) -> None:
         if self._next is None:
@@ -214,7 +216,7 @@ class SessionFilter:
                 await asyncio.sleep(max(0.0, self._looked_s + PAUSE_S - self._clock()))
                 self._next = None  # whoever comes from now on waits for another look
                 self._looked_s = self._clock()
-                self._known = await self._read()
+                self._digests = await self._read_digests()
         finally:
             if self._next is asyncio.current_task():
                 self._next = None

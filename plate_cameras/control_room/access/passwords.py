@@ -15,7 +15,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.extension import ServiceFull
 
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 MEMORY_KIB, TIME_COST, LANES = 46 * 1024, 2, 1
 """Parameters of Argon2id: 80 to 100 ms of a core of an AMD EPYC. OWASP asks for 46 MiB and one pass
@@ -31,8 +31,8 @@ def check_password(password: str, name: str) -> None:
         ParameterError: It is too short or too long, or has the person's name in it.
     """
     if not MIN_PASSWORD_CHARACTERS <= len(password) <= MAX_PASSWORD_CHARACTERS:
-        wanted = f"{MIN_PASSWORD_CHARACTERS} to {MAX_PASSWORD_CHARACTERS} characters"
-        raise ParameterError(f"password: wanted {wanted}, got {len(password)}")
+        limits = f"{MIN_PASSWORD_CHARACTERS} to {MAX_PASSWORD_CHARACTERS} characters"
+        raise ParameterError(f"password: wanted {limits}, got {len(password)}")
     if name in password.lower():
         raise ParameterError("password: wanted one without the person's name, got one with it")
 
@@ -51,13 +51,13 @@ class PasswordChecker:
     """
 
     def __init__(self, processes: int = 1, hasher: PasswordHasher | None = None) -> None:
-        most = max(1, MAX_CONCURRENT // processes)
-        self._threads = ThreadPoolExecutor(most, thread_name_prefix="passwords")
+        threads = max(1, MAX_CONCURRENT // processes)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords")
         self._open = 0
         self._hasher = hasher or _hasher()
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Tell whether a password has a hash. Without a hash, the answer takes as long.
+        """Tell whether a hash is that of a password. Without a hash, the check takes as long.
 
         Raises:
             ServiceFull: Too many passwords wait to be checked.
@@ -76,7 +76,7 @@ class PasswordChecker:
         """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[], ResultT]) -> ResultT:
         if self._open >= MAX_WAITING:
             raise ServiceFull("too many people log in at once; try again", 1.0)
         self._open += 1
@@ -86,11 +86,9 @@ class PasswordChecker:
             self._open -= 1
 
     def _verify(self, password_hash: str | None, password: str) -> bool:
-        nobodys = _hash_of_nobody(
-            self._hasher.hash
-        )  # the first check of all waits for it in any case
+        nobodys_hash = _hash_of_nobody(self._hasher.hash)  # only the first check makes it
         try:
-            self._hasher.verify(password_hash or nobodys, _normalize(password))
+            self._hasher.verify(password_hash or nobodys_hash, _normalize(password))
         except (VerificationError, InvalidHashError):
             return False
         return password_hash is not None

@@ -1,4 +1,4 @@
-"""Decides who asks."""
+"""Finds the principal of each request. Rejects callers that have none."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ class AccessPolicy:
         self, headers: Sequence[tuple[str, str]], address: Client
     ) -> Client | None:
         """Return the client of a session's person, with the quotas of an address."""
-        given = _to_headers(headers)
-        token = self.token_of(given)
-        if token is None or not is_own_page(given):
+        header_map = _to_headers(headers)
+        token = self.token_of(header_map)
+        if token is None or not is_own_page(header_map):
             return None
         try:
             if not await self._filter.may_be_known(token):

@@ -10,7 +10,7 @@ class Role(IntEnum):
     """The permissions of a principal. Each role includes those before it, but that of a sender."""
 
     NOBODY = 0
-    """Logs in."""
+    """May only log in."""
     SENDER = 1
     """Sends the pictures of a camera, and sees nothing. Only keys have this role."""
     VIEWER = 2

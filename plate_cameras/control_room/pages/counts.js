@@ -2,7 +2,7 @@
 
 import { getAll } from "./api.js";
 import { drawHeatMap } from "./heat_map.js";
-import { element, find, words } from "../page/words.js";
+import { element, find, numberOf } from "../page/words.js";
 
 const DAY_MS = 86_400_000;
 const DAYS = 14;
@@ -55,7 +55,7 @@ function barOf(name, count, share, click) {
   button.type = "button";
   const bar = element("span", "", "bar");
   bar.style.setProperty("--share", share);
-  button.append(element("span", name, "bar-name"), bar, element("b", new Intl.NumberFormat(words.language).format(count), "number"));
+  button.append(element("span", name, "bar-name"), bar, element("b", numberOf(count), "number"));
   button.addEventListener("click", click);
   item.append(button);
   return item;

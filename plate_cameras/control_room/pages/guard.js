@@ -84,8 +84,8 @@ async function command(gate, pass, why) {
   } catch (problem) {
     throw problem.status === 409 ? new Error(say("open_waits")) : problem;
   }
-  const ends = Date.now() + WAIT_MS;
-  while (Date.now() < ends && isUnsettled(opening)) {
+  const ends = performance.now() + WAIT_MS;
+  while (performance.now() < ends && isUnsettled(opening)) {
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
     opening = await get(`v1/gates/openings/${opening.id}`);
   }

@@ -1,7 +1,7 @@
 // A calendar heat map: a row for each day, a column for each hour. Arrow keys move in it.
 
 import { isSameDay, isWeekend, weekdayOf } from "./times.js";
-import { element, say, words } from "../page/words.js";
+import { element, numberOf, say } from "../page/words.js";
 
 const HOUR_MS = 3_600_000;
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -24], End: [0, 24] };
@@ -75,8 +75,6 @@ function keyOf(most) {
   key.append("0", scale, numberOf(most));
   return key;
 }
-
-const numberOf = (count) => new Intl.NumberFormat(words.language).format(count);
 
 function move(event) {
   const step = MOVES[event.key];

@@ -10,7 +10,7 @@ import { lookOf } from "./tones.js";
 const MOST = 100;
 
 const passes = new Map(); // by id
-const held = new Map(); // new ones while the list is paused
+const held = new Map(); // the newest ones while the list is paused
 
 let paused = false;
 let onlyHits = false;
@@ -42,8 +42,10 @@ export function pauseRows(on) {
 // Returns how many passes are held back.
 export function take(pass) {
   if (passes.has(pass.id)) update(pass);
-  else if (paused) held.set(pass.id, pass);
-  else insert(pass, true);
+  else if (paused) {
+    held.set(pass.id, pass);
+    if (held.size > MOST) held.delete(held.keys().next().value);
+  } else insert(pass, true);
   return [...held.values()].filter(isShown).length;
 }
 
@@ -104,16 +106,17 @@ function place(pass, isNew) {
   find("quiet").hidden = list.children.length > 0;
 }
 
+const newestFirst = () => [...passes.values()].sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
+
 function forgetOldest() {
-  const ids = [...passes.values()].sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
-  for (const { id } of ids.slice(MOST)) {
+  for (const { id } of newestFirst().slice(MOST)) {
     passes.delete(id);
     rowNamed(id)?.remove();
   }
 }
 
 function redraw() {
-  const shown = [...passes.values()].filter(isShown).sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
+  const shown = newestFirst().filter(isShown);
   find("rows").replaceChildren(...shown.slice(0, MOST).map(filledRow));
   find("quiet").hidden = shown.length > 0;
   newest = shown[0]?.id;

@@ -1,10 +1,9 @@
 // The pictures of a pass: the vehicle with its plate outlined, why parts are blurred, large, and as a file.
 
 import { address } from "./api.js";
+import { svg } from "./drafts.js";
 import { icon, nameOf } from "./passes.js";
 import { element, find, say } from "../page/words.js";
-
-const SVG = "http://www.w3.org/2000/svg";
 
 export function showSight(pass) {
   const box = find("sight");
@@ -32,14 +31,9 @@ function pictureOf(path, alt, name) {
 function frameOf({ frame, best }, alt) {
   const stage = element("span", "", "frame");
   const [left, top, right, bottom] = partOf(best);
-  const outline = document.createElementNS(SVG, "svg");
-  outline.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
-  outline.setAttribute("preserveAspectRatio", "none");
-  outline.setAttribute("aria-hidden", "true");
+  const outline = svg("svg", { viewBox: `${left} ${top} ${right - left} ${bottom - top}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const [x0, y0, x1, y1] = best.xyxy;
-  const rect = document.createElementNS(SVG, "rect");
-  for (const [name, value] of Object.entries({ x: x0, y: y0, width: x1 - x0, height: y1 - y0, rx: 3 })) rect.setAttribute(name, value);
-  outline.append(rect);
+  outline.append(svg("rect", { x: x0, y: y0, width: x1 - x0, height: y1 - y0, rx: 3 }));
   stage.append(pictureOf(frame, alt, ""), outline);
   return stage;
 }

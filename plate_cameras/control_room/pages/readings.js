@@ -1,10 +1,10 @@
 // All readings of a pass: a chart of their scores over time, and a table.
 
+import { svg } from "./drafts.js";
 import { weigh } from "./evidence.js";
 import { secondsTold, timesOf } from "./times.js";
 import { element, numberOf, percent, say, spell } from "../page/words.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 180;
 const WIDTHS = [240, 640]; // as wide as its place, so that its letters are never small
 const ROOM = { left: 66, right: 14, top: 12, bottom: 26 };
@@ -62,10 +62,4 @@ function rowOf({ text, score, weight, sharpness, xyxy, source, is_best }, { when
   const [x0, y0, x1, y1] = xyxy.map(Math.round);
   row.append(element("td", when), read, element("td", percent(score), "number"), share, element("td", percent(sharpness), "number"), element("td", `${x1 - x0} × ${y1 - y0}`, "number"));
   return row;
-}
-
-function svg(tag, attributes) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
 }

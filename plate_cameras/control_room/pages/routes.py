@@ -76,10 +76,10 @@ def render_page(page: Page, texts: RoomTexts, options: GatewayOptions) -> str:
     Raises:
         KeyError: A text of a template is missing.
     """
-    escaped = {name: escape(text) for name, text in texts.page.items()}
-    content = _read(page.name).substitute(escaped, root=page.root)
-    return _read("layout").substitute(
-        escaped,
+    page_texts = {name: escape(text) for name, text in texts.page.items()}
+    content = _read_template(page.name).substitute(page_texts, root=page.root)
+    return _read_template("layout").substitute(
+        page_texts,
         language=texts.language,
         title=escape(texts.titles[page.name]),
         root=page.root,
@@ -87,13 +87,13 @@ def render_page(page: Page, texts: RoomTexts, options: GatewayOptions) -> str:
         words=escape(json.dumps(_words(texts), ensure_ascii=False)),
         links="\n".join(_link(link, page, texts) for link in LINKS),
         photos=_photos(page, texts) if options.has_plates else "",
-        footer=render_footer(texts.shared, options, page.root),
+        footer=render_footer(texts.shared_texts, options, page.root),
         preloads="\n".join(_preloads(page)),
         content=content,
     )
 
 
-def _read(name: str) -> Template:
+def _read_template(name: str) -> Template:
     return Template(Path(__file__).with_name(f"{name}.html").read_text(encoding="utf-8"))
 
 
@@ -116,15 +116,15 @@ def _preloads(page: Page) -> list[str]:
 
 
 def _words(texts: RoomTexts) -> dict[str, Any]:
-    """Return what the scripts say and know."""
-    shared = texts.shared
+    """Return the texts and names that the scripts need."""
+    shared_texts = texts.shared_texts
     return {
-        **{name: shared.script[name] for name in SHARED_WORDS},
+        **{name: shared_texts.script[name] for name in SHARED_WORDS},
         **texts.script,
-        "problems": {**shared.problems, **texts.problems},
-        "sentences": {**shared.details, **texts.details},
-        "formats": dict(shared.formats),
-        "regions": dict(shared.regions),
+        "problems": {**shared_texts.problems, **texts.problems},
+        "sentences": {**shared_texts.details, **texts.details},
+        "formats": dict(shared_texts.formats),
+        "regions": dict(shared_texts.regions),
         "language": texts.language,
     }
 
@@ -146,20 +146,20 @@ def page_routes(options: GatewayOptions) -> list[Route]:
     texts = read_room_texts()
     files = file_routes("/control/", FOLDER, find_files())
     # The same files as the first page has; a gateway without plates serves no first page.
-    shared = file_routes("/page/", PAGE_FOLDER, PAGE_FILES)
-    return [*(_page_route(page, texts, options) for page in PAGES), *files, *shared]
+    shared_files = file_routes("/page/", PAGE_FOLDER, PAGE_FILES)
+    return [*(_page_route(page, texts, options) for page in PAGES), *files, *shared_files]
 
 
 def find_files() -> dict[str, str]:
     """Return the content types of all styles and scripts, by file name."""
-    found = sorted(file for file in FOLDER.iterdir() if file.suffix in TYPES)
-    return {file.name: TYPES[file.suffix] for file in found}
+    files = sorted(file for file in FOLDER.iterdir() if file.suffix in TYPES)
+    return {file.name: TYPES[file.suffix] for file in files}
 
 
 def _page_route(page: Page, texts: dict[str, RoomTexts], options: GatewayOptions) -> Route:
-    rendered = {name: render_page(page, texts[name], options) for name in LANGUAGES}
+    pages = {name: render_page(page, texts[name], options) for name in LANGUAGES}
 
     async def show(request: Request) -> Response:
-        return answer_page(request, rendered)
+        return answer_page(request, pages)
 
     return Route(page.path, show)

@@ -16,13 +16,13 @@ from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import Conflict, ControlRoom, RoomRequest
 from plate_cameras.control_room.operations import JPEG as JPEG_FILE
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.documents import to_camera
 from plate_cameras.control_room.rest.exchange import (
     answer,
     body_of,
+    named_in_path,
     page_of,
-    path_value,
     query_of,
     requester_of,
 )
@@ -30,7 +30,6 @@ from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
 from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer, Ingested
 from plate_cameras.message_forms import PUSH, form_of
 from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
-from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.writing.live_tables import Areas
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWaiting
 
@@ -44,28 +43,32 @@ BASIC = 'Basic realm="plates", Bearer'
 def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
     """Return all configured cameras with their states. This blocks."""
     live = room.store.live
-    states, drawn, stills = live.states(), live.areas(), live.still_times()
+    states, drawn_areas, stills = live.states(), live.areas(), live.still_times()
     fresh = room.ages.fresh(states)
     return {
         name: to_camera(
-            camera, states.get(name), drawn.get(name), stills.get(name), is_fresh=name in fresh
+            camera,
+            states.get(name),
+            drawn_areas.get(name),
+            stills.get(name),
+            is_fresh=name in fresh,
         ).model_copy(update={"still_blur": room.configuration.store.blur})
         for camera in room.configuration.cameras
         for name in [camera.name]
     }
 
 
-@Described("cameras", "All cameras", "cameras", answer=CamerasAnswer, query=NamesQuery)
+@Operation("cameras", "All cameras", "cameras", answer=CamerasAnswer, query=NamesQuery)
 @route("GET", "/v1/cameras", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the cameras that the principal may see."""
     page, cursor = page_of(request.cameras, query_of(request, NamesQuery))
-    known = await request.room.threads.run(lambda: read_cameras(request.room))
-    shown = tuple(known[one.name] for one in page if one.name in known)
-    return answer(CamerasAnswer(cameras=shown, cursor=cursor))
+    answers = await request.room.threads.run(lambda: read_cameras(request.room))
+    cameras = tuple(answers[camera.name] for camera in page if camera.name in answers)
+    return answer(CamerasAnswer(cameras=cameras, cursor=cursor))
 
 
-@Described("camera", "One camera", "cameras", answer=CameraAnswer)
+@Operation("camera", "One camera", "cameras", answer=CameraAnswer)
 @route("GET", CAMERA, Role.VIEWER, is_background=True)
 async def get(request: RoomRequest) -> Response:
     """Return one camera."""
@@ -73,24 +76,24 @@ async def get(request: RoomRequest) -> Response:
     return await _describe(request, camera_of(request))
 
 
-@Described("still", "The last picture of a camera", "cameras", media=JPEG_FILE)
+@Operation("still", "The last picture of a camera", "cameras", media=JPEG_FILE)
 @route("GET", f"{CAMERA}/still.jpg", Role.VIEWER, is_background=True)
 async def still(request: RoomRequest) -> Response:
     """Return the last still of a camera."""
     query_of(request, Query)
     name = camera_of(request).name
-    found = await request.room.threads.run(lambda: request.room.store.live.still(name))
+    picture = await request.room.threads.run(lambda: request.room.store.live.still(name))
     headers = {
         "cache-control": "private, no-cache",
-        "last-modified": formatdate(found.time_s, usegmt=True),
-        "etag": f'"{found.time_s!r}"',
+        "last-modified": formatdate(picture.time_s, usegmt=True),
+        "etag": f'"{picture.time_s!r}"',
     }
     if headers["etag"] in request.request.http.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(found.jpeg, media_type="image/jpeg", headers=headers)
+    return Response(picture.jpeg, media_type="image/jpeg", headers=headers)
 
 
-@Described(
+@Operation(
     "putAreas", "Draw zones, lines and masks", "cameras", answer=CameraAnswer, body=AreasBody
 )
 @route("PUT", f"{CAMERA}/areas", Role.ADMINISTRATOR)
@@ -103,7 +106,7 @@ async def put_areas(request: RoomRequest) -> Response:
     return await _describe(request, camera)
 
 
-@Described("deleteAreas", "Go back to the areas of the file", "cameras", answer=CameraAnswer)
+@Operation("deleteAreas", "Go back to the areas of the file", "cameras", answer=CameraAnswer)
 @route("DELETE", f"{CAMERA}/areas", Role.ADMINISTRATOR)
 async def delete_areas(request: RoomRequest) -> Response:
     """Go back to the areas of the file."""
@@ -119,11 +122,7 @@ def camera_of(request: RoomRequest) -> Camera:
     Raises:
         UnknownName: There is none, or the principal may not see it.
     """
-    name = path_value(request, "name")
-    for camera in request.cameras:
-        if camera.name == name:
-            return camera
-    raise UnknownName(f"there is no camera {name!r}")
+    return named_in_path(request, request.cameras, "camera")
 
 
 def to_areas(camera: Camera, body: AreasBody) -> Areas:
@@ -145,7 +144,7 @@ async def _describe(request: RoomRequest, camera: Camera) -> Response:
     return answer((await room.threads.run(lambda: read_cameras(room)))[camera.name])
 
 
-@Described(
+@Operation(
     "ingest",
     "Send a picture as a camera does",
     "cameras",
@@ -155,7 +154,7 @@ async def _describe(request: RoomRequest, camera: Camera) -> Response:
     "with a picture in base64, with any content type",
     max_text_bytes=MAX_MESSAGE_BYTES,
     problems=("409",),
-    is_searching=False,
+    takes_reason=False,
 )
 @route("POST", "/v1/ingest/{name}", Role.SENDER, challenge=BASIC)
 async def ingest(request: RoomRequest) -> Response:

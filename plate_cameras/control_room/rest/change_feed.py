@@ -30,16 +30,16 @@ class Notice:
     """An event for listeners.
 
     Attributes:
-        show: Returns its JSON with the hits that are given.
+        show: Returns its JSON with some of its hits.
         number: Number of the change; None for events of cameras.
-        settled: A listener that has this event may begin again after this number.
+        settled_number: A listener that has this event may begin again after this number.
     """
 
     kind: str
     camera: str
     show: Callable[[tuple[StoredHit, ...]], bytes] = field(repr=False)
     number: int | None = None
-    settled: int | None = None
+    settled_number: int | None = None
     hits: tuple[StoredHit, ...] = ()
 
     def to_sse(self, scope: Scope) -> bytes:
@@ -53,7 +53,7 @@ class Notice:
         return self._render(self.hits)
 
     def _render(self, hits: tuple[StoredHit, ...]) -> bytes:
-        number = b"" if self.settled is None else b"id: %d\n" % self.settled
+        number = b"" if self.settled_number is None else b"id: %d\n" % self.settled_number
         return number + b"event: %b\ndata: %b\n\n" % (self.kind.encode(), self.show(hits))
 
     @classmethod
@@ -130,7 +130,7 @@ class ChangeFeed:
 
     @contextmanager
     def listen(self) -> Iterator[Listener]:
-        """Give a block all events from now on."""
+        """Hand all events to a listener while the block runs."""
         listener = Listener()
         if not self._listeners:
             self._reader = None  # nobody has polled for a while
@@ -143,7 +143,7 @@ class ChangeFeed:
             if not self._listeners:
                 self._is_wanted.clear()
 
-    async def settled(self) -> int:
+    async def find_settled_number(self) -> int:
         """Return the number up to which all changes are known. From now on, none is missed."""
         async with self._starting:
             if self._reader is None:
@@ -154,7 +154,7 @@ class ChangeFeed:
 
     async def _poll(self) -> None:
         try:
-            await self.settled()
+            await self.find_settled_number()
             await self._poll_passes()
             await self._poll_cameras()
         except Exception as error:  # listeners wait until the database is back
@@ -177,7 +177,7 @@ class ChangeFeed:
         before, room = self._cameras, self._room
         self._cameras = await room.threads.run(lambda: read_cameras(room))
         for name, camera in self._cameras.items():
-            if name in before and _shown(camera) != _shown(before[name]):
+            if name in before and _state_of(camera) != _state_of(before[name]):
                 self._tell(Notice.of_camera(camera))
 
     def _tell(self, notice: Notice) -> None:
@@ -185,6 +185,6 @@ class ChangeFeed:
             listener.offer(notice)
 
 
-def _shown(camera: CameraAnswer) -> tuple[object, ...]:
-    """Return what makes a change of a camera: its counts change all the time."""
+def _state_of(camera: CameraAnswer) -> tuple[object, ...]:
+    """Return the values whose change is an event. The counts of a camera change all the time."""
     return camera.state, camera.error, camera.watcher, camera.zones, camera.lines, camera.masks

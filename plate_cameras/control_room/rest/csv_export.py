@@ -15,16 +15,14 @@ from orchestrator.host.csv_cells import CsvForm
 from orchestrator.serving.gateway.extension import ServiceFull
 from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
 from plate_cameras.control_room.rest.documents import to_pass
-from plate_cameras.control_room.rest.exchange import CSV, attachment
+from plate_cameras.control_room.rest.exchange import CSV
 from plate_cameras.control_room.rest.schemas import PassFields
-from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
+from plate_cameras.control_room.rest.streams import EXPORTS, client_of, stream_file
 from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery, Requester
 
-EXPORTS = OpenStreams(most=4, most_of_one=2)
-"""Exports read the database as fast as they can, so few may run at once."""
 PLAIN = (
     "id",
     "camera",
@@ -78,7 +76,7 @@ FILE_CLOCK = "file"
 
 @dataclass(frozen=True)
 class FileStyle:
-    """How a file is written: for programs, or for people.
+    """The style of a file: for programs, or for people.
 
     Attributes:
         form: The dialect.
@@ -95,19 +93,19 @@ class FileStyle:
         """The titles of the columns."""
         return TITLES.get(self.language, COLUMNS)
 
-    def to_row(self, shown: PassFields) -> tuple[object, ...]:
+    def to_row(self, fields: PassFields) -> tuple[object, ...]:
         """Return a pass as a row."""
-        values = {name: getattr(shown, name) for name in (*PLAIN, "stored", *SPEED)}
+        values = {name: getattr(fields, name) for name in (*PLAIN, "stored", *SPEED)}
         if self.zone:
-            told = {name: self._to_local(values[name], shown.clock) for name in TIMES[:-1]}
-            values |= told | {"stored": self._to_local(shown.stored)}
+            local_times = {name: self._to_local(values[name], fields.clock) for name in TIMES[:-1]}
+            values |= local_times | {"stored": self._to_local(fields.stored)}
         if self.language:
             texts = read_room_texts()[self.language]
-            values["region"] = texts.shared.regions.get(shown.region, shown.region)
-            values["format"] = texts.shared.formats.get(shown.format, shown.format)
-            values["direction"] = texts.script.get(shown.direction, "")
-        values["zones"] = " ".join(shown.zones)
-        values["lists"] = " ".join(dict.fromkeys(one.list for one in shown.lists))
+            values["region"] = texts.shared_texts.regions.get(fields.region, fields.region)
+            values["format"] = texts.shared_texts.formats.get(fields.format, fields.format)
+            values["direction"] = texts.script.get(fields.direction, "")
+        values["zones"] = " ".join(fields.zones)
+        values["lists"] = " ".join(dict.fromkeys(hit.list for hit in fields.lists))
         return tuple(self.form.to_cell(values[name]) for name in COLUMNS)
 
     def _to_local(self, time: str, clock: str = "") -> str:
@@ -162,10 +160,7 @@ async def csv_response(
             finally:
                 await _record_count(room, entry, count)
 
-        headers = attachment(FILE)
-        return StreamedResponse(
-            chunks, place.pop_all(), request.is_current, media_type=CSV, headers=headers
-        )
+        return stream_file(request, chunks, place.pop_all(), name=FILE, media_type=CSV)
 
 
 async def _record_count(room: ControlRoom, entry: int, count: int) -> None:
@@ -177,5 +172,8 @@ async def _record_count(room: ControlRoom, entry: int, count: int) -> None:
 def _read_part(room: ControlRoom, query: PassQuery, requester: Requester, style: FileStyle) -> Part:
     """Read a page. Making its lines takes long, too, so all of it runs in a thread."""
     page = room.store.reader.page(query, requester)
-    rows = [style.to_row(to_pass(one, page.hits.get(one.number, ()))) for one in page.passes]
+    answers = (
+        to_pass(found_pass, page.hits.get(found_pass.number, ())) for found_pass in page.passes
+    )
+    rows = map(style.to_row, answers)
     return Part(style.form.to_lines(rows).encode(), len(page.passes), page.cursor)

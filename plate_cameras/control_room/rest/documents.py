@@ -27,9 +27,7 @@ from plate_cameras.store.openings.gate_openings import BEGUN, OPENED, UNKNOWN, G
 from plate_cameras.store.writing.live_tables import Areas, CameraState, DrawnAreas
 
 COUNTS = ("frames", "plates", "passes", "dropped", "reconnects")
-SAME_OF_OPENING = tuple(
-    name for name in Opening.model_fields if name in GateOpening.__annotations__
-)
+SHARED_FIELDS = tuple(name for name in Opening.model_fields if name in GateOpening.__annotations__)
 """Fields that the store and the API have in the same form."""
 
 
@@ -46,7 +44,7 @@ def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWit
         | {
             "readings": tuple(_to_reading(reading, best_s) for reading in details.readings),
             "openings": tuple(map(to_opening, openings)),
-            "neighbours": tuple(to_pass(one, ()) for one in details.neighbours),
+            "neighbours": tuple(to_pass(neighbour, ()) for neighbour in details.neighbours),
         },
         strict=False,
     )
@@ -56,11 +54,11 @@ def to_opening(opening: GateOpening) -> Opening:
     """Return an opening of a gate as the API shows it."""
     if opening.outcome == BEGUN:
         opening = replace(opening, outcome=UNKNOWN, reason=to_sentence("begun"))
-    known = None if opening.outcome == OPENED else read_reason(opening.reason)
+    reason = None if opening.outcome == OPENED else read_reason(opening.reason)
     return Opening(
-        **{name: getattr(opening, name) for name in SAME_OF_OPENING},
-        reason_code=known.code if known else "",
-        reason_values=dict(known.values) if known else {},
+        **{name: getattr(opening, name) for name in SHARED_FIELDS},
+        reason_code=reason.code if reason else "",
+        reason_values=dict(reason.values) if reason else {},
         time=to_rfc3339(opening.requested_s),
     )
 
@@ -68,7 +66,7 @@ def to_opening(opening: GateOpening) -> Opening:
 def to_camera(
     camera: Camera,
     state: CameraState | None,
-    drawn: DrawnAreas | None,
+    drawn_areas: DrawnAreas | None,
     still_s: float | None,
     *,
     is_fresh: bool,
@@ -78,11 +76,11 @@ def to_camera(
     Args:
         camera: Its configuration.
         state: The last state that its watcher has told.
-        drawn: The areas that were drawn for it.
+        drawn_areas: The areas that were drawn for it.
         still_s: Unix time of its still.
         is_fresh: True if the watcher has told the state lately; else it is `unknown`.
     """
-    areas = vars(drawn.areas if drawn else Areas.of(camera))
+    areas = vars(drawn_areas.areas if drawn_areas else Areas.of(camera))
     return CameraAnswer.model_validate(
         {
             "name": camera.name,
@@ -90,7 +88,7 @@ def to_camera(
             "lists": camera.lists,
             **_state_fields(state, is_fresh=is_fresh),
             **areas,
-            "areas_from": "page" if drawn else "file",
+            "areas_from": "page" if drawn_areas else "file",
             "still": None
             if still_s is None
             else f"/v1/cameras/{quote(camera.name, safe='')}/still.jpg",
@@ -100,10 +98,10 @@ def to_camera(
 
 
 def _fields(found_pass: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
-    shown = describe_row(vars(found_pass))
-    kept = {"part": found_pass.best.get("part"), "blur": found_pass.best.get("blur", "")}
-    return shown | {
-        "best": shown["best"] | kept,
+    fields = describe_row(vars(found_pass))
+    picture_fields = {"part": found_pass.best.get("part"), "blur": found_pass.best.get("blur", "")}
+    return fields | {
+        "best": fields["best"] | picture_fields,
         "stored": to_rfc3339(found_pass.stored_s),
         "lists": [vars(hit) for hit in hits],
         "crop": _picture(found_pass, "crop"),
@@ -136,13 +134,13 @@ def _to_reading(reading: StoredReading, best_s: float) -> PassReading:
 
 
 def _state_fields(state: CameraState | None, *, is_fresh: bool) -> dict[str, Any]:
-    told: Mapping[str, Any] = state.document if state else {}
+    report: Mapping[str, Any] = state.document if state else {}
     return {
-        "state": told.get("state", "unknown") if is_fresh else "unknown",
+        "state": report.get("state", "unknown") if is_fresh else "unknown",
         "watcher": state.watcher if state else "",
         "updated": to_rfc3339(state.updated_s) if state else None,
-        **{name: told.get(name, 0) for name in COUNTS},
-        "dropped_share": round(told.get("dropped_share", 0.0), 4),
-        "delay_s": round(told.get("delay_s", 0.0), 3),
-        "error": told.get("error", ""),
+        **{name: report.get(name, 0) for name in COUNTS},
+        "dropped_share": round(report.get("dropped_share", 0.0), 4),
+        "delay_s": round(report.get("delay_s", 0.0), 3),
+        "error": report.get("error", ""),
     }

@@ -16,7 +16,7 @@ from orchestrator.errors import ParameterError
 from plate_cameras.clocks import steady_s
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, RoomRoute, route
+from plate_cameras.control_room.operations import Operation, RoomRoute, route
 from plate_cameras.control_room.rest.change_feed import ChangeFeed, Listener, Notice
 from plate_cameras.control_room.rest.exchange import query_of, requester_of
 from plate_cameras.control_room.rest.queries import EventsQuery
@@ -29,9 +29,7 @@ LAST_ID = "last-event-id"
 HEARTBEAT_S = 15.0
 RETRY_MS = 3000
 RESET = b"id: %d\nevent: reset\ndata: {}\n\n"
-"""An event that says: more was missed than is still known. Ask for the passes again."""
-
-
+"""The event after which a listener asks for the passes again: it has missed too many changes."""
 EVENTS = (
     "Events `pass.agreed`, `pass.updated`, `pass.closed` with a pass, and `camera` with a camera. "
     "They come at least once. `reset` says that more was missed than is still known"
@@ -40,7 +38,7 @@ EVENTS = (
 
 def make_route(feed: ChangeFeed) -> RoomRoute:
     """Return the route of the stream of events."""
-    described = Described(
+    operation = Operation(
         "events",
         "Passes and cameras as they change",
         "passes",
@@ -48,20 +46,21 @@ def make_route(feed: ChangeFeed) -> RoomRoute:
         media={EVENT_STREAM: EVENTS},
     )
     follow_feed = partial(follow, feed, OpenStreams())
-    return described(route("GET", "/v1/events", Role.VIEWER, is_background=True)(follow_feed))
+    return operation(route("GET", "/v1/events", Role.VIEWER, is_background=True)(follow_feed))
 
 
 async def follow(feed: ChangeFeed, streams: OpenStreams, request: RoomRequest) -> Response:
     """Return a stream of events that ends when the caller disconnects or this process ends."""
-    asked = query_of(request, EventsQuery)
-    scope = requester_of(request, asked).scope
-    after = _last_id(request.request.http.headers.get(LAST_ID), asked.after)
-    view = View(scope, frozenset(asked.camera))
+    query = query_of(request, EventsQuery)
+    scope = requester_of(request, query).scope
+    after = _last_id(request.request.http.headers.get(LAST_ID), query.after)
+    view = View(scope, frozenset(query.camera))
     with ExitStack() as place:
         place.enter_context(streams.open(client_of(request)))
-        settled = await feed.settled()  # tells an absent database before the stream begins
+        # The stream begins only if the database can be used.
+        settled_number = await feed.find_settled_number()
         return StreamedResponse(
-            partial(_chunks, feed, request, view, Place(after, settled)),
+            partial(_chunks, feed, request, view, Place(after, settled_number)),
             place.pop_all(),
             request.is_current,
             media_type=EVENT_STREAM,
@@ -82,7 +81,7 @@ class View:
     cameras: frozenset[str]
 
     def render(self, notices: Iterable[Notice]) -> bytes:
-        """Return those events among others that are shown."""
+        """Return the events of the wanted cameras in the scope, as the server sends them."""
         return b"".join(
             notice.to_sse(self.scope) for notice in notices if self._shows(notice.camera)
         )
@@ -97,11 +96,11 @@ class Place:
 
     Attributes:
         after: The number after which the listener has had no event; None to begin now.
-        settled: A number above which changes come as live events, too.
+        settled_number: A number above which changes come as live events, too.
     """
 
     after: int | None
-    settled: int
+    settled_number: int
 
 
 def _last_id(header: str | None, after: int | None) -> int | None:
@@ -124,21 +123,21 @@ async def _chunks(
 async def _all(
     feed: ChangeFeed, request: RoomRequest, view: View, place: Place, *, listener: Listener
 ) -> AsyncGenerator[bytes, None]:
-    """Return the beginning of a stream, what its listener has missed, and what comes."""
-    after, sent = place.after, set[int]()
-    settled = await feed.settled()
+    """Return the beginning of a stream, the events that its listener has missed, and new ones."""
+    after, sent_numbers = place.after, set[int]()
+    settled_number = await feed.find_settled_number()
     # The number lets a listener come back that has had no event yet.
-    yield b"id: %d\nretry: %d\n\n" % (settled if after is None else after, RETRY_MS)
+    yield b"id: %d\nretry: %d\n\n" % (settled_number if after is None else after, RETRY_MS)
     if after is not None and not await _is_in_time(request, after):
-        yield RESET % settled
+        yield RESET % settled_number
         after = None
     if after is not None:
-        async for notice in _missed(feed, request, after):
-            if notice.number is not None and notice.number > place.settled:
-                sent.add(notice.number)
+        async for notice in _read_missed_notices(feed, request, after):
+            if notice.number is not None and notice.number > place.settled_number:
+                sent_numbers.add(notice.number)
             if chunk := view.render([notice]):
                 yield chunk
-    async for chunk in _live(listener, view, sent):
+    async for chunk in _live(listener, view, sent_numbers):
         yield chunk
 
 
@@ -147,29 +146,31 @@ async def _is_in_time(request: RoomRequest, after: int) -> bool:
     return await room.threads.run(lambda: room.store.changes.has_all_after(after))
 
 
-async def _missed(
+async def _read_missed_notices(
     feed: ChangeFeed, request: RoomRequest, after: int
 ) -> AsyncGenerator[Notice, None]:
     """Return all events after a number that are in the database, page by page."""
     room, is_full = request.room, True
     while is_full:
-        settled, start = await feed.settled(), after
-        changes = await room.threads.run(lambda: room.store.changes.read(start))  # noqa: B023
+        settled_number = await feed.find_settled_number()
+        changes = await room.threads.run(partial(room.store.changes.read, after))
         for change in changes:
-            notice = Notice.of(change)
-            yield replace(notice, settled=min(change.number, settled))
+            number = min(change.number, settled_number)
+            yield replace(Notice.of(change), settled_number=number)
             after = change.number
         is_full = len(changes) >= PAGE
 
 
-async def _live(listener: Listener, view: View, sent: set[int]) -> AsyncGenerator[bytes, None]:
-    """Return what comes. The times of heartbeats do not tell when other cameras have events."""
+async def _live(
+    listener: Listener, view: View, sent_numbers: set[int]
+) -> AsyncGenerator[bytes, None]:
+    """Return new events. The times of heartbeats do not tell when other cameras have events."""
     due_s = steady_s() + HEARTBEAT_S
     while True:
         notices = await listener.next(max(0.0, due_s - steady_s()))
         if listener.has_ended:
             return
-        chunk = view.render(notice for notice in notices if notice.number not in sent)
+        chunk = view.render(notice for notice in notices if notice.number not in sent_numbers)
         if chunk or steady_s() >= due_s:
             due_s = steady_s() + HEARTBEAT_S
             yield chunk or b": heartbeat\n\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -17,6 +17,7 @@ from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, anno
 from plate_cameras.control_room.endpoint import CURSOR, PagedResponse, RoomRequest
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
 from plate_cameras.control_room.store_threads import SEARCH
+from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import Requester
 
 MAX_BYTES = 64 * 1024
@@ -46,7 +47,7 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
         ParameterError: A parameter is unknown, repeated or out of range.
     """
     values: dict[str, Any] = {}
-    fields = {one.alias or name: one for name, one in kind.model_fields.items()}
+    fields = {field.alias or name: field for name, field in kind.model_fields.items()}
     for name, value in request.request.http.query_params.multi_items():
         if name in fields and isinstance(fields[name].default, tuple):
             values.setdefault(name, []).append(value)
@@ -64,7 +65,7 @@ async def body_of(
     request: RoomRequest,
     kind: type[BodyT],
     *,
-    most: int = MAX_BYTES,
+    max_bytes: int = MAX_BYTES,
     hides_values: bool = False,
 ) -> BodyT:
     """Return the JSON body of a request; an empty body is an empty object.
@@ -74,7 +75,7 @@ async def body_of(
     Args:
         request: The request.
         kind: The model of the body.
-        most: Largest body, bytes.
+        max_bytes: Largest body, bytes.
         hides_values: Errors show no value of the body: it may be a password.
 
     Raises:
@@ -82,53 +83,57 @@ async def body_of(
         ParameterError: The body is no JSON object of this kind.
     """
     check_type(request, JSON)
-    announced_size(request.request.http.headers, most)
+    announced_size(request.request.http.headers, max_bytes)
     content = await request.body()
     try:
         return kind.model_validate_json(content or b"{}")
     except ValidationError as error:
-        told = describe_invalid(error.errors(include_url=False), hides_values=hides_values)
-        raise ParameterError(f"body: {told}") from None  # the error holds all values
+        problem = describe_invalid(error.errors(include_url=False), hides_values=hides_values)
+        raise ParameterError(f"body: {problem}") from None  # the error holds all values
 
 
-def check_type(request: RoomRequest, *wanted: str) -> None:
+def check_type(request: RoomRequest, *types: str) -> None:
     """Check the content type of a body.
 
     Raises:
         UnsupportedMedia: It is another one.
     """
-    given = request.request.http.headers.get("content-type", "")
-    if given.partition(";")[0].strip().lower() not in wanted:
-        raise UnsupportedMedia(f"content-type: wanted {' or '.join(wanted)}, got {given[:100]!r}")
+    content_type = request.request.http.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() not in types:
+        raise UnsupportedMedia(
+            f"content-type: wanted {' or '.join(types)}, got {content_type[:100]!r}"
+        )
 
 
-def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False) -> Requester:
-    """Return who asks and why, with the scope.
+def requester_of(request: RoomRequest, query: Query, *, needs_reason: bool = False) -> Requester:
+    """Return the principal of a request with its reason and scope, for the audit.
 
     Args:
         request: The request.
         query: Its query.
-        must_tell: A reason is needed if the configuration requires reasons.
+        needs_reason: True if a missing reason is an error where the configuration requires reasons.
 
     Raises:
         ParameterError: The reason is missing, too long or not printable.
     """
     why = read_reason(request.request.http.headers, query.reason)
-    if must_tell and not why and request.room.configuration.control_room.reasons_required:
+    if needs_reason and not why and request.room.configuration.control_room.reasons_required:
         raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
     by_page = request.request.http.headers.get(AUTOMATIC) == "true"
     return Requester(request.principal.name, why or NO_REASON, request.scope, by_page)
 
 
-def csv_form_of(request: RoomRequest, wanted: str | None) -> CsvForm | None:
-    """Return the form of the wanted CSV file: by the query, else by the header Accept.
+def csv_form_of(request: RoomRequest, name: str | None) -> CsvForm | None:
+    """Return the form of the wanted CSV file; None for an answer in JSON.
 
-    None: The answer is to be JSON.
+    Args:
+        request: The request, whose header Accept counts without a name.
+        name: The value of the parameter `format`.
     """
-    if wanted:
-        return CSV_FORMS.get(wanted)
-    accepted = request.request.http.headers.get("accept", "")
-    return PLAIN if accepted.lower().startswith(CSV) else None
+    if name:
+        return CSV_FORMS.get(name)
+    accept = request.request.http.headers.get("accept", "")
+    return PLAIN if accept.lower().startswith(CSV) else None
 
 
 def path_value(request: RoomRequest, name: str) -> str:
@@ -145,18 +150,36 @@ def path_value(request: RoomRequest, name: str) -> str:
     return value
 
 
-def page_of(items: Sequence[NamedT], asked: NamesQuery) -> tuple[tuple[NamedT, ...], str]:
+def named_in_path(request: RoomRequest, items: Iterable[NamedT], kind: str) -> NamedT:
+    """Return the item that the path names.
+
+    Args:
+        request: The request.
+        items: The things that the principal may see.
+        kind: What they are, for the error.
+
+    Raises:
+        UnknownName: There is none of this name.
+    """
+    name = path_value(request, "name")
+    for item in items:
+        if item.name == name:
+            return item
+    raise UnknownName(f"there is no {kind} {name!r}")
+
+
+def page_of(items: Sequence[NamedT], query: NamesQuery) -> tuple[tuple[NamedT, ...], str]:
     """Return a page of things with names, and the cursor of the next one; `""` after the last.
 
     Raises:
         ParameterError: The cursor names nothing that is there.
     """
     names, start = [item.name for item in items], 0
-    if asked.cursor:
-        if asked.cursor not in names:
-            raise ParameterError(f"cursor: wanted one of a page, got {asked.cursor!r}")
-        start = names.index(asked.cursor) + 1
-    end = start + asked.limit
+    if query.cursor:
+        if query.cursor not in names:
+            raise ParameterError(f"cursor: wanted one of a page, got {query.cursor!r}")
+        start = names.index(query.cursor) + 1
+    end = start + query.limit
     return tuple(items[start:end]), names[end - 1] if end < len(names) else ""
 
 
@@ -165,11 +188,11 @@ def answer(model: BaseModel, *, status: int = 200) -> Response:
     return _to_response(model.model_dump_json().encode(), getattr(model, CURSOR, ""), status)
 
 
-async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> Response:
+async def answer_in_thread(request: RoomRequest, make_model: Callable[[], Model]) -> Response:
     """Return a JSON answer that may be long: a thread reads the store and writes the JSON."""
 
     def write() -> tuple[bytes, str]:
-        model = read()
+        model = make_model()
         return model.to_json(), getattr(model, CURSOR, "")
 
     return _to_response(*await request.room.threads.run(write, SEARCH))
@@ -211,11 +234,11 @@ def read_reason(headers: Headers, parameter: str = "") -> str:
         ParameterError: The reason is too long or not printable.
     """
     if HEADER in headers:
-        given = unquote_to_bytes(headers[HEADER].encode("latin-1")).decode(errors="replace")
+        text = unquote_to_bytes(headers[HEADER].encode("latin-1")).decode(errors="replace")
     else:
-        given = parameter
-    reason = given.strip()
+        text = parameter
+    reason = text.strip()
     if len(reason) > MAX_CHARACTERS or not reason.isprintable():
-        wanted = f"at most {MAX_CHARACTERS} printable characters"
-        raise ParameterError(f"reason: wanted {wanted}, got {reason[:100]!r}")
+        limit = f"at most {MAX_CHARACTERS} printable characters"
+        raise ParameterError(f"reason: wanted {limit}, got {reason[:100]!r}")
     return reason

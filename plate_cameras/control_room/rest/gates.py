@@ -8,12 +8,13 @@ from starlette.responses import Response
 from orchestrator.errors import ParameterError
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.documents import to_opening
 from plate_cameras.control_room.rest.exchange import (
     NO_REASON,
     answer,
     body_of,
+    named_in_path,
     page_of,
     path_value,
     query_of,
@@ -23,7 +24,6 @@ from plate_cameras.control_room.rest.queries import Body, Name, NamesQuery, Page
 from plate_cameras.control_room.rest.schemas import GateAnswer, GatesAnswer, Opening, OpeningsPage
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.setting_parts import Gate
-from plate_cameras.store.errors import UnknownName
 
 ACCEPTED = 202
 
@@ -40,12 +40,12 @@ class CommandBody(Body):
     )
 
 
-@Described("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
+@Operation("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
 @route("GET", "/v1/gates", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the gates whose cameras the principal may see."""
-    asked, scope = query_of(request, NamesQuery), request.scope
-    page, cursor = page_of(gates_of(request), asked)
+    query, scope = query_of(request, NamesQuery), request.scope
+    page, cursor = page_of(gates_of(request), query)
     answers = tuple(
         GateAnswer(
             name=gate.name,
@@ -59,19 +59,19 @@ async def list_all(request: RoomRequest) -> Response:
     return answer(GatesAnswer(gates=answers, cursor=cursor))
 
 
-@Described(
+@Operation(
     "openings", "Openings of gates, the newest first", "gates", answer=OpeningsPage, query=PageQuery
 )
 @route("GET", "/v1/gates/openings", Role.VIEWER, is_background=True)
 async def list_openings(request: RoomRequest) -> Response:
     """Return a page of openings."""
-    asked = query_of(request, PageQuery)
-    scope, openings = requester_of(request, asked).scope, request.room.store.openings
-    page = await request.room.threads.run(lambda: openings.page(scope, asked.limit, asked.cursor))
+    query = query_of(request, PageQuery)
+    scope, openings = requester_of(request, query).scope, request.room.store.openings
+    page = await request.room.threads.run(lambda: openings.page(scope, query.limit, query.cursor))
     return answer(OpeningsPage(openings=tuple(map(to_opening, page.openings)), cursor=page.cursor))
 
 
-@Described(
+@Operation(
     "openGate",
     "Open a gate now; ask `/v1/gates/openings/{id}` for the outcome. The reason is required",
     "gates",
@@ -83,7 +83,8 @@ async def list_openings(request: RoomRequest) -> Response:
 @route("POST", "/v1/gates/{name}/openings", Role.EDITOR)
 async def open_gate(request: RoomRequest) -> Response:
     """Command a watcher to open a gate."""
-    requester, gate = requester_of(request, query_of(request, Query)), _gate_of(request)
+    requester = requester_of(request, query_of(request, Query))
+    gate = named_in_path(request, gates_of(request), "gate")
     if requester.why == NO_REASON:
         raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
     body, commands = await body_of(request, CommandBody), request.room.store.commands
@@ -94,7 +95,7 @@ async def open_gate(request: RoomRequest) -> Response:
     return answer(to_opening(command), status=ACCEPTED)
 
 
-@Described("opening", "One opening of a gate", "gates", answer=Opening)
+@Operation("opening", "One opening of a gate", "gates", answer=Opening)
 @route("GET", "/v1/gates/openings/{id}", Role.VIEWER, is_background=True)
 async def get_opening(request: RoomRequest) -> Response:
     """Return an opening as it is now."""
@@ -110,14 +111,6 @@ def gates_of(request: RoomRequest) -> list[Gate]:
     """Return the configured gates that belong to the principal's cameras."""
     gates = request.room.configuration.gates
     return [gate for gate in gates if any(map(request.scope.sees, gate.cameras))]
-
-
-def _gate_of(request: RoomRequest) -> Gate:
-    name = path_value(request, "name")
-    for gate in gates_of(request):
-        if gate.name == name:
-            return gate
-    raise UnknownName(f"there is no gate {name!r}")
 
 
 ROUTES = (list_all, list_openings, get_opening, open_gate)

@@ -10,7 +10,7 @@ from orchestrator.serving.gateway.extension import announced_size
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import CSV as CSV_FILE
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
     CSV,
     answer,
@@ -38,11 +38,11 @@ from plate_cameras.store.lists.list_preview import ImportPreview, preview_import
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MAX_SHOWN_PROBLEMS = 100
 """Largest number of wrong rows, and of doubtful ones, that a preview has."""
-SHOWN_ENTRIES = 10
+MAX_SHOWN_ENTRIES = 10
 """Number of entries that a preview has."""
 
 
-@Described(
+@Operation(
     "importEntries",
     "Add the entries of a CSV file",
     "lists",
@@ -55,16 +55,16 @@ SHOWN_ENTRIES = 10
 @route("POST", ENTRIES, Role.EDITOR)
 async def import_entries(request: RoomRequest) -> Response:
     """Add the entries of a file: CSV, or a workbook with its own content type."""
-    asked, name = query_of(request, ImportQuery), path_value(request, "name")
-    requester = requester_of(request, asked)
+    query, name = query_of(request, ImportQuery), path_value(request, "name")
+    requester = requester_of(request, query)
     body, lists = await _file_of(request), request.room.store.lists
     count = await request.room.threads.run(
         lambda: lists.import_csv(
             name,
             decode(body),
-            replacing=asked.replace,
-            accepts_doubtful=asked.accept_doubtful,
-            zone=asked.time_zone,
+            replacing=query.replace,
+            accepts_doubtful=query.accept_doubtful,
+            zone=query.time_zone,
             requester=requester,
         ),
         BULK,
@@ -72,7 +72,7 @@ async def import_entries(request: RoomRequest) -> Response:
     return answer(Imported(imported=count))
 
 
-@Described(
+@Operation(
     "previewImport",
     "Tell what an import would do",
     "lists",
@@ -83,19 +83,19 @@ async def import_entries(request: RoomRequest) -> Response:
 )
 @route("POST", f"{LIST}/preview", Role.EDITOR)
 async def preview_entries(request: RoomRequest) -> Response:
-    """Tell what an import of a file would do. Nothing is changed."""
-    asked, name = query_of(request, PreviewQuery), path_value(request, "name")
+    """Show what an import of a file would do. Nothing is changed."""
+    query, name = query_of(request, PreviewQuery), path_value(request, "name")
     body, lists = await _file_of(request), request.room.store.lists
 
     def preview() -> PreviewAnswer:
         entries = lists.entries(name, request.scope)
-        content, zone = decode(body), asked.time_zone
-        return _to_preview(preview_import(content, entries, replacing=asked.replace, zone=zone))
+        content, zone = decode(body), query.time_zone
+        return _to_preview(preview_import(content, entries, replacing=query.replace, zone=zone))
 
     return answer(await request.room.threads.run(preview, BULK))
 
 
-@Described(
+@Operation(
     "listTemplate",
     "An empty file to fill in, in the form of Excel",
     "lists",
@@ -116,7 +116,7 @@ async def _file_of(request: RoomRequest) -> bytes:
 
 
 def _to_preview(preview: ImportPreview) -> PreviewAnswer:
-    entries = [row.entry for row in preview.rows if row.entry][:SHOWN_ENTRIES]
+    entries = [row.entry for row in preview.rows if row.entry][:MAX_SHOWN_ENTRIES]
     return PreviewAnswer(
         rows=len(preview.rows),
         added=preview.added,

@@ -10,13 +10,11 @@ from starlette.responses import Response
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import CSV as CSV_FILE
-from plate_cameras.control_room.operations import Described, route
-from plate_cameras.control_room.rest.csv_export import EXPORTS
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
     CSV,
     answer,
     answer_in_thread,
-    attachment,
     body_of,
     csv_form_of,
     page_of,
@@ -35,7 +33,7 @@ from plate_cameras.control_room.rest.list_schemas import (
     to_entry,
 )
 from plate_cameras.control_room.rest.queries import NamesQuery, Query
-from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
+from plate_cameras.control_room.rest.streams import EXPORTS, client_of, stream_file
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.lists.list_lookup import ListEntry
@@ -48,17 +46,18 @@ ENTRIES = f"{LIST}/entries"
 NO_CONTENT = 204
 
 
-@Described("lists", "All lists", "lists", answer=ListsAnswer, query=NamesQuery)
+@Operation("lists", "All lists", "lists", answer=ListsAnswer, query=NamesQuery)
 @route("GET", "/v1/lists", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the lists."""
-    asked, lists = query_of(request, NamesQuery), request.room.store.lists
-    described = await request.room.threads.run(lambda: lists.describe(request.scope))
-    page, cursor = page_of(described, asked)
-    return answer(ListsAnswer(lists=tuple(_to_list(request, one) for one in page), cursor=cursor))
+    query, lists = query_of(request, NamesQuery), request.room.store.lists
+    plate_lists = await request.room.threads.run(lambda: lists.describe(request.scope))
+    page, cursor = page_of(plate_lists, query)
+    answers = tuple(_to_list(request, plate_list) for plate_list in page)
+    return answer(ListsAnswer(lists=answers, cursor=cursor))
 
 
-@Described(
+@Operation(
     "putList",
     "Create or change a list",
     "lists",
@@ -75,12 +74,13 @@ async def put_list(request: RoomRequest) -> Response:
 
     def save() -> PlateList:
         lists.save(name, body.note, body.retention_days, requester)
-        return next(one for one in lists.describe(request.scope) if one.name == name)
+        by_name = {plate_list.name: plate_list for plate_list in lists.describe(request.scope)}
+        return by_name[name]
 
     return answer(_to_list(request, await request.room.threads.run(save)))
 
 
-@Described("deleteList", "Delete a list; its passes stay", "lists", status=204)
+@Operation("deleteList", "Delete a list; its passes stay", "lists", status=204)
 @route("DELETE", LIST, Role.ADMINISTRATOR)
 async def delete_list(request: RoomRequest) -> Response:
     """Delete a list with its entries."""
@@ -90,7 +90,7 @@ async def delete_list(request: RoomRequest) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
-@Described(
+@Operation(
     "entries",
     "The entries of a list",
     "lists",
@@ -101,14 +101,14 @@ async def delete_list(request: RoomRequest) -> Response:
 @route("GET", ENTRIES, Role.VIEWER)
 async def list_entries(request: RoomRequest) -> Response:
     """Return a page of the entries of a list; a CSV file of all is an export."""
-    asked = query_of(request, EntriesQuery)
+    query = query_of(request, EntriesQuery)
     name, lists = path_value(request, "name"), request.room.store.lists
-    if form := csv_form_of(request, asked.format):
-        requester = requester_of(request, asked, must_tell=True)
+    if form := csv_form_of(request, query.format):
+        requester = requester_of(request, query, needs_reason=True)
         return await _export(request, lists.export_csv(name, requester, form))
 
     def read() -> EntriesAnswer:
-        page = lists.page(name, EntryQuery(asked.part, asked.limit, asked.cursor), request.scope)
+        page = lists.page(name, EntryQuery(query.part, query.limit, query.cursor), request.scope)
         return EntriesAnswer(entries=tuple(map(to_entry, page.entries)), cursor=page.cursor)
 
     return await answer_in_thread(request, read)
@@ -127,13 +127,10 @@ async def _export(request: RoomRequest, parts: Iterator[str]) -> Response:
                 yield part.encode()
                 part = await run(lambda: next(parts, ""), SEARCH)
 
-        headers = attachment("list.csv")
-        return StreamedResponse(
-            chunks, place.pop_all(), request.is_current, media_type=CSV, headers=headers
-        )
+        return stream_file(request, chunks, place.pop_all(), name="list.csv", media_type=CSV)
 
 
-@Described("putEntry", "Add or replace an entry", "lists", answer=EntryAnswer, body=EntryBody)
+@Operation("putEntry", "Add or replace an entry", "lists", answer=EntryAnswer, body=EntryBody)
 @route("PUT", f"{ENTRIES}/{{text}}", Role.EDITOR)
 async def put_entry(request: RoomRequest) -> Response:
     """Add an entry to a list, or replace the one with the same text."""
@@ -143,13 +140,13 @@ async def put_entry(request: RoomRequest) -> Response:
         path_value(request, "text"), body.note, body.valid_from, body.valid_until, body.edits
     )
     lists = request.room.store.lists
-    (saved,) = await request.room.threads.run(
+    (stored_entry,) = await request.room.threads.run(
         lambda: lists.put(name, [entry], requester, accepts_doubtful=body.accept_doubtful)
     )
-    return answer(to_entry(saved))
+    return answer(to_entry(stored_entry))
 
 
-@Described("deleteEntry", "Remove an entry", "lists", status=204)
+@Operation("deleteEntry", "Remove an entry", "lists", status=204)
 @route("DELETE", f"{ENTRIES}/{{text}}", Role.EDITOR)
 async def delete_entry(request: RoomRequest) -> Response:
     """Remove an entry from a list."""

@@ -12,7 +12,7 @@ from plate_cameras.control_room.access.passwords import MAX_PASSWORD_CHARACTERS,
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
     answer,
     body_of,
@@ -71,18 +71,18 @@ class ShownPeople(BaseModel):
     cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
-@Described("people", "People who may log in", "people", answer=ShownPeople, query=NamesQuery)
+@Operation("people", "People who may log in", "people", answer=ShownPeople, query=NamesQuery)
 @route("GET", "/v1/people", Role.ADMINISTRATOR)
 async def show_all(request: RoomRequest) -> Response:
     """List people. An administrator of some groups sees the people of these groups alone."""
-    asked, people = query_of(request, NamesQuery), request.room.store.people
-    found = await request.room.threads.run(lambda: people.all(request.scope))
-    page, cursor = page_of(found, asked)
-    shown = [*map(ShownPerson.model_validate, page)]
-    return answer(ShownPeople(people=shown, cursor=cursor))
+    query, people = query_of(request, NamesQuery), request.room.store.people
+    all_people = await request.room.threads.run(lambda: people.all(request.scope))
+    page, cursor = page_of(all_people, query)
+    answers = [*map(ShownPerson.model_validate, page)]
+    return answer(ShownPeople(people=answers, cursor=cursor))
 
 
-@Described(
+@Operation(
     "putPerson",
     "Add or change a person",
     "people",
@@ -94,23 +94,23 @@ async def show_all(request: RoomRequest) -> Response:
 @route("PUT", PERSON, Role.ADMINISTRATOR)
 async def put(request: RoomRequest) -> Response:
     """Add a person, or change one."""
-    sent = await body_of(request, PersonChange, hides_values=True)
+    change = await body_of(request, PersonChange, hides_values=True)
     name = path_value(request, "name")
-    person = Person(name, sent.role, sent.groups, sent.is_disabled)
+    person = Person(name, change.role, change.groups, change.is_disabled)
     if not request.scope.includes(person.groups):
         groups = ", ".join(request.principal.groups)
         raise Forbidden(f"groups: wanted some of yours, {groups}, got {', '.join(person.groups)}")
-    if sent.password is not None:
-        check_password(sent.password, name)
-    known = await request.room.threads.run(lambda: request.room.store.people.all(request.scope))
-    if name in {one.name for one in known}:
-        await _change(request, person, sent.password)
+    if change.password is not None:
+        check_password(change.password, name)
+    people = await request.room.threads.run(lambda: request.room.store.people.all(request.scope))
+    if name in {other.name for other in people}:
+        await _change(request, person, change.password)
         return answer(ShownPerson.model_validate(person))
-    await _add(request, person, sent.password)
+    await _add(request, person, change.password)
     return answer(ShownPerson.model_validate(person), status=201)
 
 
-@Described(
+@Operation(
     "removePerson", "Remove a person; the sessions end", "people", status=204, problems=("409",)
 )
 @route("DELETE", PERSON, Role.ADMINISTRATOR)
@@ -125,20 +125,24 @@ async def remove(request: RoomRequest) -> Response:
 async def _add(request: RoomRequest, person: Person, password: str | None) -> None:
     if password is None:
         raise ParameterError("password: wanted one for a new person, got none")
-    hashed = await request.room.access.passwords.hash(password)
+    password_hash = await request.room.access.passwords.hash(password)
     requester, people = _requester_of(request), request.room.store.people
-    await request.room.threads.run(lambda: people.add(person, hashed, requester))
+    await request.room.threads.run(lambda: people.add(person, password_hash, requester))
 
 
 def _requester_of(request: RoomRequest) -> Requester:
-    return requester_of(request, query_of(request, Query), must_tell=True)
+    return requester_of(request, query_of(request, Query), needs_reason=True)
 
 
 async def _change(request: RoomRequest, person: Person, password: str | None) -> None:
-    hashed = await request.room.access.passwords.hash(password) if password is not None else None
+    password_hash = None
+    if password is not None:
+        password_hash = await request.room.access.passwords.hash(password)
     requester, people = _requester_of(request), request.room.store.people
     await request.room.threads.run(
-        lambda: people.change(person, requester, password_hash=hashed, keeps_administrator=True)
+        lambda: people.change(
+            person, requester, password_hash=password_hash, keeps_administrator=True
+        )
     )
 
 

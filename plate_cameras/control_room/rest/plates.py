@@ -14,28 +14,26 @@ from starlette.responses import Response
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
-from plate_cameras.control_room.rest.csv_export import EXPORTS
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
     answer,
-    attachment,
     path_value,
     query_of,
     requester_of,
 )
 from plate_cameras.control_room.rest.queries import AuditPageQuery, DeletionQuery, Query
 from plate_cameras.control_room.rest.schemas import AuditEntry, AuditPage, Deletion
-from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
+from plate_cameras.control_room.rest.streams import EXPORTS, client_of, stream_file
 from plate_cameras.control_room.store_threads import BULK, SEARCH
 from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people.audit import AuditQuery, RecordedSearch
 
-CHUNK = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 ZIP = "application/zip"
 
 
-@Described(
+@Operation(
     "exportPlate",
     "Everything about one plate, for its owner",
     "operation",
@@ -44,21 +42,18 @@ ZIP = "application/zip"
 @route("GET", "/v1/plates/{text}/export", Role.ADMINISTRATOR)
 async def export(request: RoomRequest) -> Response:
     """Return all passes of a plate that the principal may see, with their pictures, as a ZIP."""
-    requester = requester_of(request, query_of(request, Query), must_tell=True)
-    text, client = path_value(request, "text"), client_of(request)
+    requester = requester_of(request, query_of(request, Query), needs_reason=True)
+    text = path_value(request, "text")
     with ExitStack() as place:
-        place.enter_context(EXPORTS.open(client))
+        place.enter_context(EXPORTS.open(client_of(request)))
         file = await request.room.threads.run(lambda: _write(request, text, requester), BULK)
         place.enter_context(file)
 
         async def chunks() -> AsyncGenerator[bytes, None]:
-            while chunk := await anyio.to_thread.run_sync(file.read, CHUNK):
+            while chunk := await anyio.to_thread.run_sync(file.read, CHUNK_BYTES):
                 yield chunk
 
-        headers = attachment("plate.zip")
-        return StreamedResponse(
-            chunks, place.pop_all(), request.is_current, media_type=ZIP, headers=headers
-        )
+        return stream_file(request, chunks, place.pop_all(), name="plate.zip", media_type=ZIP)
 
 
 def _write(request: RoomRequest, text: str, requester: Requester) -> BinaryIO:
@@ -69,7 +64,7 @@ def _write(request: RoomRequest, text: str, requester: Requester) -> BinaryIO:
         return target.open("rb")
 
 
-@Described(
+@Operation(
     "deletePlate",
     "Delete everything about one plate",
     "operation",
@@ -83,19 +78,18 @@ async def delete(request: RoomRequest) -> Response:
     Raises:
         Forbidden: The principal may see some cameras only, so a part would stay.
     """
-    asked = query_of(request, DeletionQuery)
-    requester = requester_of(request, asked, must_tell=True)
+    query = query_of(request, DeletionQuery)
+    requester = requester_of(request, query, needs_reason=True)
     if request.principal.groups:
         raise Forbidden("groups: wanted an administrator of all cameras, got one of some")
     text, store = path_value(request, "text"), request.room.store
     counts = await request.room.threads.run(
-        lambda: store.delete_plate(text, requester, entries=asked.entries), BULK
+        lambda: store.delete_plate(text, requester, entries=query.entries), BULK
     )
-    shown = {name: getattr(counts, name) for name in Deletion.model_fields}
-    return answer(Deletion(**shown))
+    return answer(Deletion(**{name: getattr(counts, name) for name in Deletion.model_fields}))
 
 
-@Described(
+@Operation(
     "audit",
     "Who has searched for what, and why",
     "operation",
@@ -105,20 +99,20 @@ async def delete(request: RoomRequest) -> Response:
 @route("GET", "/v1/audit", Role.ADMINISTRATOR)
 async def list_searches(request: RoomRequest) -> Response:
     """Return a page of the audit. With groups, it is that of people and keys of these groups."""
-    asked = query_of(request, AuditPageQuery)
-    before = int(asked.cursor) if asked.cursor else None
-    query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1)
+    query = query_of(request, AuditPageQuery)
+    before = int(query.cursor) if query.cursor else None
+    audit_query = AuditQuery(query.from_s, query.until_s, before, query.limit + 1)
     reader, scope = request.room.store.reader, request.scope
-    found = await request.room.threads.run(lambda: reader.searches(query, scope), SEARCH)
-    page = found[: asked.limit]
-    cursor = str(page[-1].number) if len(found) > asked.limit else ""
+    searches = await request.room.threads.run(lambda: reader.searches(audit_query, scope), SEARCH)
+    page = searches[: query.limit]
+    cursor = str(page[-1].number) if len(searches) > query.limit else ""
     return answer(AuditPage(searches=tuple(map(_to_entry, page)), cursor=cursor))
 
 
 def _to_entry(recorded_search: RecordedSearch) -> AuditEntry:
-    shown = {name: getattr(recorded_search, name) for name in ("who", "why", "kind", "count")}
+    fields = {name: getattr(recorded_search, name) for name in ("who", "why", "kind", "count")}
     query = dict(recorded_search.query)
-    return AuditEntry(time=to_rfc3339(recorded_search.time_s), query=query, **shown)
+    return AuditEntry(time=to_rfc3339(recorded_search.time_s), query=query, **fields)
 
 
 ROUTES = (export, delete)

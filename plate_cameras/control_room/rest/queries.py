@@ -171,7 +171,7 @@ class PassesQuery(Period):
     )
 
 
-class PassAsked(Query):
+class PassPartsQuery(Query):
     """Parts that are wanted beside a pass."""
 
     neighbours: bool = Field(

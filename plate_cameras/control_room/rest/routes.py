@@ -16,7 +16,7 @@ from orchestrator.serving.gateway.extension import (
     problem,
 )
 from plate_cameras.control_room.endpoint import CURSOR
-from plate_cameras.control_room.operations import Described, RoomRoute
+from plate_cameras.control_room.operations import Operation, RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
     gates,
@@ -110,10 +110,10 @@ def describe(routes: Iterable[RoomRoute]) -> ApiPart:
     paths: dict[str, Json] = {}
     models: dict[str, type[BaseModel]] = {}
     for route in routes:
-        if route.described:
-            operation = _operation(route.path, route.described)
-            paths.setdefault(route.path, {})[route.method.lower()] = operation
-            kinds = (route.described.answer, route.described.body)
+        if route.operation:
+            document = _describe_operation(route.path, route.operation)
+            paths.setdefault(route.path, {})[route.method.lower()] = document
+            kinds = (route.operation.answer, route.operation.body)
             models |= {kind.__name__: kind for kind in kinds if kind}
     return ApiPart(
         tags=[{"name": name, "description": about} for name, about in TAGS.items()],
@@ -130,53 +130,49 @@ def describe(routes: Iterable[RoomRoute]) -> ApiPart:
     )
 
 
-def _operation(path: str, described: Described) -> Json:
-    has_body = bool(described.body or described.text_body)
-    failures = [*FAILURES, *(OF_BODIES if has_body else ()), *described.problems]
-    successes = [described.status, *([201] if described.creates else [])]
-    operation: Json = {
-        "operationId": described.id,
-        "tags": [described.tag],
-        "summary": described.summary,
-        "parameters": [*_parameters(path, described)],
-        "responses": {str(status): _answer(described) for status in successes}
+def _describe_operation(path: str, operation: Operation) -> Json:
+    has_body = bool(operation.body or operation.text_body)
+    failures = [*FAILURES, *(OF_BODIES if has_body else ()), *operation.problems]
+    successes = [operation.status, *([201] if operation.creates else [])]
+    document: Json = {
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "parameters": [*_parameters(path, operation)],
+        "responses": {str(status): _answer(operation) for status in successes}
         | {
             failure: {"$ref": f"#/components/responses/RoomProblem{failure}"}
             for failure in failures
         },
     }
-    if described.is_public:
-        operation["security"] = []
-    if described.body:
-        operation["requestBody"] = {
-            "required": True,
-            "description": str(described.body.__doc__).rstrip("."),
-            "content": {JSON: {"schema": _reference(described.body)}},
-        }
-    if described.text_body:
-        operation["requestBody"] = {
-            "required": True,
-            "description": described.text_about,
-            "content": {
-                described.text_body: {
-                    "schema": {"type": "string", "maxLength": described.max_text_bytes}
-                }
-            },
-        }
-    return operation
+    if operation.is_public:
+        document["security"] = []
+    if has_body:
+        document["requestBody"] = {"required": True} | _body(operation)
+    return document
 
 
-def _parameters(path: str, described: Described) -> Iterator[Json]:
+def _body(operation: Operation) -> Json:
+    if operation.body:
+        about, kind = str(operation.body.__doc__).rstrip("."), JSON
+        schema = _reference(operation.body)
+    else:
+        about, kind = operation.text_about, operation.text_body
+        schema = {"type": "string", "maxLength": operation.max_text_bytes}
+    return {"description": about, "content": {kind: {"schema": schema}}}
+
+
+def _parameters(path: str, operation: Operation) -> Iterator[Json]:
     for name in re.findall(r"{(\w+)}", path):
-        about, example = NAMES[described.tag] if name == "name" else PATH_VALUES[name]
+        about, example = NAMES[operation.tag] if name == "name" else PATH_VALUES[name]
         schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
         yield {"name": name, "in": "path", "required": True, "description": about} | {
             "schema": schema,
             "example": example,
         }
-    if not described.is_searching:
+    if not operation.takes_reason:
         return
-    query = described.query or Query
+    query = operation.query or Query
     for name, schema in query.model_json_schema()["properties"].items():
         yield _query_parameter(name, schema)
     yield {"$ref": "#/components/parameters/reason"}
@@ -186,32 +182,31 @@ def _parameters(path: str, described: Described) -> Iterator[Json]:
 def _query_parameter(name: str, schema: Json) -> Json:
     about = schema.pop("description")
     examples = schema.pop("examples", [""])
-    for unneeded in ("title", "default"):
-        schema.pop(unneeded, None)
-    kinds = [one for one in schema.pop("anyOf", []) if one.get("type") != "null"]
-    shown = kinds[0] if kinds else schema
-    shown.pop("title", None)
-    if "items" in shown:
-        shown["items"].pop("title", None)
-    parameter = {"name": name, "in": "query", "description": about, "schema": shown}
+    kinds = [kind for kind in schema.pop("anyOf", []) if kind.get("type") != "null"]
+    schema = kinds[0] if kinds else schema
+    for key in ("title", "default"):
+        schema.pop(key, None)
+    if "items" in schema:
+        schema["items"].pop("title", None)
+    parameter = {"name": name, "in": "query", "description": about, "schema": schema}
     return parameter | {"example": examples[0]} if examples[0] != "" else parameter
 
 
-def _answer(described: Described) -> Json:
+def _answer(operation: Operation) -> Json:
     content: Json = {}
-    if described.answer:
-        content[JSON] = {"schema": _reference(described.answer)}
-    for kind, about in described.media.items():
+    if operation.answer:
+        content[JSON] = {"schema": _reference(operation.answer)}
+    for kind, about in operation.media.items():
         is_text = kind.startswith("text/")
         file = {"type": "string"} if is_text else {"type": "string", "format": "binary"}
         content[kind] = {"schema": file | {"description": about}}
     about = (
-        str(described.answer.__doc__)
-        if described.answer
-        else next(iter(described.media.values()), "Done")
+        str(operation.answer.__doc__)
+        if operation.answer
+        else next(iter(operation.media.values()), "Done")
     )
     answer: Json = {"description": about}
-    if described.answer and CURSOR in described.answer.model_fields:
+    if operation.answer and CURSOR in operation.answer.model_fields:
         answer["headers"] = {"Link": LINK}
     return answer | {"content": content} if content else answer
 

@@ -20,7 +20,7 @@ from plate_cameras.control_room.access.passwords import MAX_PASSWORD_CHARACTERS
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import answer, body_of
 
 PATH = "/v1/session"
@@ -68,44 +68,44 @@ class Session(BaseModel):
     )
 
 
-@Described(
+@Operation(
     "logIn",
     "Log in. The answer sets the cookie `plates_session`",
     "people",
     answer=Session,
     body=Credentials,
-    is_searching=False,
+    takes_reason=False,
     is_public=True,
 )
 @route("POST", PATH, Role.NOBODY)
 async def log_in(request: RoomRequest) -> Response:
     """Begin a session, and give the browser its cookie."""
     check_own_page(request.request.http.headers)
-    body = await body_of(request, Credentials, most=MAX_BYTES, hides_values=True)
+    body = await body_of(request, Credentials, max_bytes=MAX_BYTES, hides_values=True)
     logins = request.room.access.logins
     login = await logins.log_in(body.name, body.password, _address_of(request))
     await _end(request)  # the one that this browser had before
-    return _begun(request, login)
+    return _answer_login(request, login)
 
 
-@Described(
+@Operation(
     "changePassword",
     "Change the own password; other sessions end",
     "people",
     answer=Session,
     body=NewPassword,
-    is_searching=False,
+    takes_reason=False,
 )
 @route("PUT", f"{PATH}/password", Role.VIEWER)
 async def change_password(request: RoomRequest) -> Response:
     """Give the person who asks another password. All other sessions of the person end."""
     if not request.request.call.client.name.startswith(PERSON_PREFIX):
         raise Forbidden("wanted a person who has logged in, got a caller without a password")
-    body = await body_of(request, NewPassword, most=MAX_BYTES, hides_values=True)
+    body = await body_of(request, NewPassword, max_bytes=MAX_BYTES, hides_values=True)
     login = await request.room.access.logins.change_password(
         request.principal.name, body.old_password, body.password, _address_of(request)
     )
-    return _begun(request, login)
+    return _answer_login(request, login)
 
 
 def _address_of(request: RoomRequest) -> str:
@@ -114,7 +114,7 @@ def _address_of(request: RoomRequest) -> str:
     return "" if service.proxies.trusts(address) else client_at(address, service.limits).name
 
 
-def _begun(request: RoomRequest, login: Login) -> Response:
+def _answer_login(request: RoomRequest, login: Login) -> Response:
     """Return the answer that gives the browser a session."""
     http, person = request.request.http, login.person
     response = answer(
@@ -132,7 +132,7 @@ def _begun(request: RoomRequest, login: Login) -> Response:
     return response
 
 
-@Described("session", "Who asks, and with which role", "people", answer=Session, is_searching=False)
+@Operation("session", "Who asks, and with which role", "people", answer=Session, takes_reason=False)
 @route("GET", PATH, Role.VIEWER, is_background=True)
 async def show(request: RoomRequest) -> Response:
     """Tell who asks."""
@@ -151,7 +151,7 @@ async def show(request: RoomRequest) -> Response:
     )
 
 
-@Described("logOut", "Log out", "people", status=204, is_searching=False)
+@Operation("logOut", "Log out", "people", status=204, takes_reason=False)
 @route("DELETE", PATH, Role.VIEWER)
 async def log_out(request: RoomRequest) -> Response:
     """End the session and its cookie. A key stays."""

@@ -11,17 +11,16 @@ from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Sink
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
     answer,
+    named_in_path,
     page_of,
-    path_value,
     query_of,
     requester_of,
 )
 from plate_cameras.control_room.rest.queries import NamesQuery, Query
 from plate_cameras.sinks.trial import try_sink
-from plate_cameras.store.errors import UnknownName
 
 
 class SinkAnswer(Model):
@@ -48,16 +47,16 @@ class SinkTestAnswer(Model):
     )
 
 
-@Described("sinks", "All receivers of events", "sinks", answer=SinksAnswer, query=NamesQuery)
+@Operation("sinks", "All receivers of events", "sinks", answer=SinksAnswer, query=NamesQuery)
 @route("GET", "/v1/sinks", Role.ADMINISTRATOR)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the sinks all of whose cameras the principal may see."""
     page, cursor = page_of(_sinks_of(request), query_of(request, NamesQuery))
-    shown = (SinkAnswer(name=sink.name, type=sink.type, events=sink.events) for sink in page)
-    return answer(SinksAnswer(sinks=tuple(shown), cursor=cursor))
+    answers = (SinkAnswer(name=sink.name, type=sink.type, events=sink.events) for sink in page)
+    return answer(SinksAnswer(sinks=tuple(answers), cursor=cursor))
 
 
-@Described(
+@Operation(
     "testSink",
     "Send a test event to a receiver, from the machine of this service",
     "sinks",
@@ -67,7 +66,7 @@ async def list_all(request: RoomRequest) -> Response:
 async def test(request: RoomRequest) -> Response:
     """Send a test event past filters and outbox, and tell what became of it."""
     requester, room = requester_of(request, query_of(request, Query)), request.room
-    sink = _sink_of(request)
+    sink = named_in_path(request, _sinks_of(request), "sink")
     await room.threads.run(lambda: room.store.record_test(sink.name, requester))
     try:
         await try_sink(sink)
@@ -82,14 +81,6 @@ def _sinks_of(request: RoomRequest) -> list[Sink]:
     every = [camera.name for camera in configuration.cameras]
     sees = request.scope.sees
     return [sink for sink in configuration.sinks if all(map(sees, sink.cameras or every))]
-
-
-def _sink_of(request: RoomRequest) -> Sink:
-    name = path_value(request, "name")
-    for sink in _sinks_of(request):
-        if sink.name == name:
-            return sink
-    raise UnknownName(f"there is no sink {name!r}")
 
 
 ROUTES = (list_all, test)

@@ -12,11 +12,12 @@ from orchestrator.serving.gateway.extension import Model
 from plate_cameras.clocks import unix_s
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
-from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.documents import to_pass
 from plate_cameras.control_room.rest.exchange import (
     answer,
     answer_in_thread,
+    named_in_path,
     page_of,
     path_value,
     query_of,
@@ -25,7 +26,6 @@ from plate_cameras.control_room.rest.exchange import (
 from plate_cameras.control_room.rest.queries import NamesQuery, PageQuery, Query
 from plate_cameras.control_room.rest.schemas import PassFields
 from plate_cameras.setting_parts import Site
-from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.inside import HOUR_S, InsideQuery
 from plate_cameras.store.finding.pass_query import Requester
 
@@ -70,7 +70,7 @@ class VehiclesQuery(PageQuery):
     overstays: bool = Field(False, description="Only those that stay too long", examples=[False])
 
 
-@Described("sites", "All sites", "sites", answer=SitesAnswer, query=NamesQuery)
+@Operation("sites", "All sites", "sites", answer=SitesAnswer, query=NamesQuery)
 @route("GET", "/v1/sites", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the sites of which the principal may see all cameras."""
@@ -80,22 +80,22 @@ async def list_all(request: RoomRequest) -> Response:
     return answer(SitesAnswer(sites=sites, cursor=cursor))
 
 
-@Described("inside", "Who is inside", "sites", answer=VehiclesPage, query=VehiclesQuery)
+@Operation("inside", "Who is inside", "sites", answer=VehiclesPage, query=VehiclesQuery)
 @route("GET", "/v1/sites/{name}/vehicles", Role.VIEWER, is_background=True)
 async def list_vehicles(request: RoomRequest) -> Response:
     """Return a page of the vehicles that are inside of a site."""
-    asked, site, now_s = query_of(request, VehiclesQuery), _site_of(request), unix_s()
-    requester = requester_of(request, asked, must_tell=True)
-    query = InsideQuery.of(site, now_s, overstays=asked.overstays)
-    query = replace(query, limit=asked.limit, cursor=asked.cursor)
+    query, site, now_s = query_of(request, VehiclesQuery), _site_of(request), unix_s()
+    requester = requester_of(request, query, needs_reason=True)
+    inside_query = InsideQuery.of(site, now_s, overstays=query.overstays)
+    inside_query = replace(inside_query, limit=query.limit, cursor=query.cursor)
     limit_s = HOUR_S * site.max_stay_hours
 
     def read() -> VehiclesPage:
-        page = request.room.store.inside.page(site, query, requester)
+        page = request.room.store.inside.page(site, inside_query, requester)
         vehicles = []
-        for passed in page.passes:
-            stay_s = max(0.0, now_s - passed.first_seen_s)
-            entry = to_pass(passed, page.hits.get(passed.number, ()))
+        for found_pass in page.passes:
+            stay_s = max(0.0, now_s - found_pass.first_seen_s)
+            entry = to_pass(found_pass, page.hits.get(found_pass.number, ()))
             is_overstay = 0 < limit_s < stay_s
             vehicles.append(VehicleInside(entry=entry, stay_s=stay_s, is_overstay=is_overstay))
         return VehiclesPage(vehicles=tuple(vehicles), cursor=page.cursor)
@@ -103,14 +103,14 @@ async def list_vehicles(request: RoomRequest) -> Response:
     return await answer_in_thread(request, read)
 
 
-@Described("markLeft", "Note that the vehicle of an entry has left", "sites", status=NO_CONTENT)
+@Operation("markLeft", "Note that the vehicle of an entry has left", "sites", status=NO_CONTENT)
 @route("PUT", DEPARTURE, Role.EDITOR)
 async def mark_left(request: RoomRequest) -> Response:
     """Note that a vehicle whose exit was not read has left."""
     return await _mark(request, request.room.store.inside.mark_left)
 
 
-@Described("markInside", "Take back that a vehicle has left", "sites", status=NO_CONTENT)
+@Operation("markInside", "Take back that a vehicle has left", "sites", status=NO_CONTENT)
 @route("DELETE", DEPARTURE, Role.EDITOR)
 async def mark_inside(request: RoomRequest) -> Response:
     """Note that a vehicle is inside nevertheless."""
@@ -131,11 +131,7 @@ def _sites_of(request: RoomRequest) -> list[Site]:
 
 
 def _site_of(request: RoomRequest) -> Site:
-    name = path_value(request, "name")
-    for site in _sites_of(request):
-        if site.name == name:
-            return site
-    raise UnknownName(f"there is no site {name!r}")
+    return named_in_path(request, _sites_of(request), "site")
 
 
 ROUTES = (list_all, list_vehicles, mark_left, mark_inside)

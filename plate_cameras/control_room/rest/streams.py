@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from orchestrator.serving.gateway.extension import RETRY_AFTER_S, QuotaExceeded, ServiceFull
 from plate_cameras.control_room.endpoint import CHECK_S, RoomRequest
+from plate_cameras.control_room.rest.exchange import attachment
 
 MAX_STREAMS, MAX_PER_PERSON = 200, 16
 """Open streams of one process, and of one client in it."""
@@ -26,12 +27,12 @@ class OpenStreams:
     """Counts the streams that are sent now. They hold no slots of the gateway.
 
     Args:
-        most: Most streams.
-        most_of_one: Most streams of one client.
+        max_streams: Largest number of streams.
+        max_of_client: Largest number of streams of one client.
     """
 
-    def __init__(self, most: int = MAX_STREAMS, most_of_one: int = MAX_PER_PERSON) -> None:
-        self._most, self._most_of_one = most, most_of_one
+    def __init__(self, max_streams: int = MAX_STREAMS, max_of_client: int = MAX_PER_PERSON) -> None:
+        self._max_streams, self._max_of_client = max_streams, max_of_client
         self._of_clients: Counter[str] = Counter()
 
     @contextmanager
@@ -55,11 +56,10 @@ class OpenStreams:
                 del self._of_clients[client]
 
     def _check(self, client: str) -> None:
-        if self._of_clients[client] >= self._most_of_one:
-            raise QuotaExceeded(
-                f"streams at once: wanted at most {self._most_of_one}, got one more", RETRY_AFTER_S
-            )
-        if self._of_clients.total() >= self._most:
+        if self._of_clients[client] >= self._max_of_client:
+            limit = f"wanted at most {self._max_of_client}"
+            raise QuotaExceeded(f"streams at once: {limit}, got one more", RETRY_AFTER_S)
+        if self._of_clients.total() >= self._max_streams:
             raise ServiceFull("all streams are taken; try again later", RETRY_AFTER_S)
 
 
@@ -128,6 +128,19 @@ async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> N
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
+
+
+EXPORTS = OpenStreams(max_streams=4, max_of_client=2)
+"""Exports read the database as fast as they can, so few may run at once."""
+
+
+def stream_file(
+    request: RoomRequest, chunks: Chunks, place: ExitStack, *, name: str, media_type: str
+) -> Response:
+    """Return a file that browsers save. It is made while it is sent."""
+    return StreamedResponse(
+        chunks, place, request.is_current, media_type=media_type, headers=attachment(name)
+    )
 
 
 def client_of(request: RoomRequest) -> str:

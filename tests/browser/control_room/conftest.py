@@ -12,9 +12,9 @@ from tests.browser.control_room.rooms import RunningRoom, fill, run_room
 @pytest.fixture(scope="module")
 def room(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRoom]:
     """A control room whose callers are all the administrator `local`."""
-    with run_room(tmp_path_factory.mktemp("room")) as running:
-        fill(running.store)
-        yield running
+    with run_room(tmp_path_factory.mktemp("room")) as running_room:
+        fill(running_room.store)
+        yield running_room
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def url(room: RunningRoom) -> str:
 def open_quiet(open_page: Open) -> Open:
     """Opens pages without animations."""
 
-    def open_one(path: str, **options: Any) -> Any:
+    def open_page_quietly(path: str, **options: Any) -> Any:
         return open_page(path, **{"reduced_motion": "reduce", **options})
 
-    return open_one
+    return open_page_quietly

@@ -129,12 +129,12 @@ def run_room(folder: Path, settings: str = "", **options: Any) -> Iterator[Runni
 def run_room_of_people(folder: Path, settings: str = "") -> Iterator[RunningRoom]:
     """Run a filled control room whose people log in, all with the same password."""
     keys = write_keys(folder, gate="secret")
-    with run_room(folder, settings, keys=keys, wants_keys=True) as running:
-        fill(running.store)
-        hashed = PasswordHasher(1, 8, 1).hash(PASSWORD)
+    with run_room(folder, settings, keys=keys, wants_keys=True) as room:
+        fill(room.store)
+        password_hash = PasswordHasher(1, 8, 1).hash(PASSWORD)
         for person in PEOPLE:
-            running.store.people.add(person, hashed, TESTER)
-        yield running
+            room.store.people.add(person, password_hash, TESTER)
+        yield room
 
 
 def make_pass(id_: str, kind: str = "closed", *, at_s: float = NOW_S, **changes: Any) -> PassEvent:
@@ -142,8 +142,8 @@ def make_pass(id_: str, kind: str = "closed", *, at_s: float = NOW_S, **changes:
     event = make_event(kind, id_=id_)  # type: ignore[arg-type]
     crop, frame = render_pictures()
     best = replace(event.vehicle_pass.best, crop_jpeg=crop, frame_jpeg=frame)
-    given = {"first_seen_s": at_s, "last_seen_s": at_s + 1.5, "best": best, **changes}
-    return PassEvent(event.kind, replace(event.vehicle_pass, **given))
+    fields = {"first_seen_s": at_s, "last_seen_s": at_s + 1.5, "best": best, **changes}
+    return PassEvent(event.kind, replace(event.vehicle_pass, **fields))
 
 
 def fill(store: PassStore) -> None:
@@ -181,10 +181,11 @@ def _make_opening(outcome: str, reason: str, delay_s: float | None) -> GateOpeni
 @cache
 def render_pictures() -> tuple[bytes, bytes]:
     """Return the crop of a rendered plate and the whole frame, as JPEG files."""
-    drawn = scene(["A123BC77"], (640, 360), seed=4)
-    x0, y0, x1, y1 = map(int, drawn.xyxy[0])
-    crop = drawn.picture[y0 - 8 : y1 + 8, x0 - 8 : x1 + 8]
-    return cv2.imencode(".jpg", crop)[1].tobytes(), cv2.imencode(".jpg", drawn.picture)[1].tobytes()
+    street = scene(["A123BC77"], (640, 360), seed=4)
+    x0, y0, x1, y1 = map(int, street.xyxy[0])
+    crop = street.picture[y0 - 8 : y1 + 8, x0 - 8 : x1 + 8]
+    crop_jpeg, frame_jpeg = (cv2.imencode(".jpg", part)[1] for part in (crop, street.picture))
+    return crop_jpeg.tobytes(), frame_jpeg.tobytes()
 
 
 def _answers(url: str) -> bool:

@@ -38,8 +38,8 @@ def test_a_zone_is_drawn_and_moved_by_keyboard_alone(editor: Any, room: RunningR
     editor.keyboard.press("+")
     zone = save(editor, room).zones[-1]
     assert zone.name == "zone 1"
-    wanted = [(0.4, 0.498), (0.4, 0.599), (0.4, 0.7), (0.6, 0.7)]
-    assert [pytest.approx(point, abs=1e-6) for point in wanted] == [*zone.polygon]
+    points = [(0.4, 0.498), (0.4, 0.599), (0.4, 0.7), (0.6, 0.7)]
+    assert [pytest.approx(point, abs=1e-6) for point in points] == [*zone.polygon]
 
 
 def test_a_mask_and_a_line_are_drawn_by_mouse(editor: Any, room: RunningRoom) -> None:
@@ -62,8 +62,8 @@ def test_a_mask_and_a_line_are_drawn_by_mouse(editor: Any, room: RunningRoom) ->
     editor.get_by_label("Name of the line").last.fill("exit")
     areas = save(editor, room)
     assert [line.name for line in areas.lines] == ["barrier", "exit"]
-    wanted = [(0.1, 0.1), (0.4, 0.1), (0.5, 0.35)]
-    assert [pytest.approx(point, abs=0.01) for point in wanted] == [*areas.masks[0].polygon]
+    points = [(0.1, 0.1), (0.4, 0.1), (0.5, 0.35)]
+    assert [pytest.approx(point, abs=0.01) for point in points] == [*areas.masks[0].polygon]
 
 
 def test_areas_need_names_and_those_of_the_file_come_back(editor: Any, room: RunningRoom) -> None:

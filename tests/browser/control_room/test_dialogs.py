@@ -31,16 +31,16 @@ OPEN = "dialog[open]"
 @pytest.fixture(scope="module")
 def room(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRoom]:
     """A control room whose people log in."""
-    with run_room_of_people(tmp_path_factory.mktemp("room")) as running:
-        yield running
+    with run_room_of_people(tmp_path_factory.mktemp("room")) as running_room:
+        yield running_room
 
 
 @pytest.fixture(scope="module")
 def cookies(browser: Any, room: RunningRoom) -> Any:
     """Return the state of a browser in which Anna has logged in."""
     context = browser.new_context()
-    sent = {"name": "anna", "password": PASSWORD}
-    assert context.request.post(f"{room.url}v1/session", data=sent).status == 200
+    credentials = {"name": "anna", "password": PASSWORD}
+    assert context.request.post(f"{room.url}v1/session", data=credentials).status == 200
     state = context.storage_state()
     context.close()
     return state

@@ -40,7 +40,7 @@ def test_a_list_is_made_edited_and_imported(
     assert texts_of(room, "guests") == ["M456OP199"]
     page.get_by_role("button", name="Import", exact=True).click()
     page.locator("tr[data-text=K777KK177]").wait_for()
-    notes = {one.text: one.note for one in room.store.lists.entries("guests", EVERYTHING)}
+    notes = {entry.text: entry.note for entry in room.store.lists.entries("guests", EVERYTHING)}
     assert notes == {"K777KK177": "neighbour", "M456OP199": "courier"}
 
     page.get_by_role("button", name="Remove: K777KK177").click()
@@ -60,8 +60,8 @@ def test_a_wrong_entry_stays_open_and_an_empty_file_is_saved(open_quiet: Open) -
     page.locator(".row-problem", has_text="text").wait_for()
     page.keyboard.press("Escape")
     page.locator("tr[data-text=A123BC77]").wait_for()
-    saved = download(page, "Empty file to fill in")
-    assert saved.path().read_text("utf-8-sig").startswith("plate;note;valid from")
+    file = download(page, "Empty file to fill in")
+    assert file.path().read_text("utf-8-sig").startswith("plate;note;valid from")
 
 
 def test_a_long_list_is_shown_page_by_page_and_filtered_by_the_server(

@@ -58,7 +58,7 @@ def test_cameras_that_nobody_follows_are_named(open_quiet: Open, room: RunningRo
 
 def ids_of(page: Any) -> set[str]:
     rows = "[...document.querySelectorAll('.pass-row')].map((row) => row.dataset.id)"
-    return {one for one in page.evaluate(rows) if one.startswith("pass-")}
+    return {id_ for id_ in page.evaluate(rows) if id_.startswith("pass-")}
 
 
 def test_rows_can_be_chosen(open_quiet: Open) -> None:
@@ -93,14 +93,14 @@ def test_a_lost_connection_is_told_and_comes_back_and_the_sound_stays_on(
 
 def take_command(room: RunningRoom) -> GateOpening:
     """Take a command as a watcher does."""
-    taken: list[GateOpening] = []
+    commands: list[GateOpening] = []
 
     def is_taken() -> bool:
-        taken.extend(room.store.commands.take(["barrier"], "late"))
-        return bool(taken)
+        commands.extend(room.store.commands.take(["barrier"], "late"))
+        return bool(commands)
 
     until(is_taken, "a command")
-    return taken[0]
+    return commands[0]
 
 
 def test_a_guard_opens_a_gate_for_a_row(open_quiet: Open, room: RunningRoom) -> None:
@@ -112,9 +112,9 @@ def test_a_guard_opens_a_gate_for_a_row(open_quiet: Open, room: RunningRoom) -> 
     page.get_by_role("button", name="Open now").last.click()
     page.get_by_label("Reason").fill("courier")
     page.locator("dialog").get_by_role("button", name="Open now").click()
-    taken = take_command(room)
-    assert (taken.pass_id, taken.person, taken.remark) == ("pass-0", "local", "courier")
-    room.store.openings.write([replace(taken, outcome=OPENED)])
+    command = take_command(room)
+    assert (command.pass_id, command.person, command.remark) == ("pass-0", "local", "courier")
+    room.store.openings.write([replace(command, outcome=OPENED)])
     page.locator("dialog").wait_for(state="detached")
     row.get_by_text("barrier: Opened").wait_for()
 
@@ -124,18 +124,18 @@ def test_a_guard_is_told_why_a_gate_has_not_opened(open_quiet: Open, room: Runni
     page.get_by_role("button", name="Open now").click()
     page.get_by_label("Reason").fill("courier")
     page.locator("dialog").get_by_role("button", name="Open now").click()
-    taken = take_command(room)
-    failed = replace(taken, outcome=FAILED, reason=to_sentence("silent"))
-    room.store.openings.write([failed])
-    told = page.locator("dialog [role=alert]")
-    told.get_by_text("The relay does not answer").wait_for()
+    command = take_command(room)
+    record = replace(command, outcome=FAILED, reason=to_sentence("silent"))
+    room.store.openings.write([record])
+    alert = page.locator("dialog [role=alert]")
+    alert.get_by_text("The relay does not answer").wait_for()
 
 
 def test_who_is_inside_too_long_is_told(open_quiet: Open, room: RunningRoom) -> None:
     now_s = time.time()
-    here, gone = ("P100KM07", "C200KM07")
+    here, away = ("P100KM07", "C200KM07")
     for number, (text, camera, ago_s) in enumerate(
-        [(here, "gate", 5500.0), (gone, "gate", 5000.0), (gone, "yard", 100.0)]
+        [(here, "gate", 5461.0), (away, "gate", 5000.0), (away, "yard", 100.0)]
     ):
         changes: dict[str, Any] = {"text": text, "camera": camera, "at_s": now_s - ago_s}
         room.store.write([make_pass(f"inside-{number}", **changes)], [])
@@ -169,4 +169,4 @@ def test_the_picture_of_a_pass_is_shown_large_and_its_plate_is_put_on_a_list(
     page.locator("dialog").get_by_role("button", name="Save").click()
     page.locator("dialog").wait_for(state="detached")
     entries = room.store.lists.entries("residents", EVERYTHING)
-    assert ("M456OP199", "from the pass") in [(one.text, one.note) for one in entries]
+    assert ("M456OP199", "from the pass") in [(entry.text, entry.note) for entry in entries]

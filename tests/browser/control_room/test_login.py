@@ -15,8 +15,8 @@ from tests.serving.gateway.conftest import GREY
 def room(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRoom]:
     """A control room whose people log in, and give reasons for searches."""
     settings = "[control_room]\nreasons_required = true\n"
-    with run_room_of_people(tmp_path_factory.mktemp("room"), settings) as running:
-        yield running
+    with run_room_of_people(tmp_path_factory.mktemp("room"), settings) as running_room:
+        yield running_room
 
 
 @pytest.fixture
@@ -46,13 +46,13 @@ def test_a_page_that_is_complete_late_leaves_the_focus_to_its_reader(
     open_quiet: Open, room: RunningRoom
 ) -> None:
     page = open_quiet("")
-    held: list[Any] = []
-    page.route("**/control/login.js", lambda route: held.append(route))
+    routes: list[Any] = []
+    page.route("**/control/login.js", lambda route: routes.append(route))
     with page.expect_request("**/control/login.js"):
         page.goto(f"{room.url}login", wait_until="commit")
     page.locator("#name:focus").wait_for()
     page.focus("#password")
-    held.pop().continue_()
+    routes.pop().continue_()
     page.locator("button.main:enabled").wait_for()
     page.keyboard.type(PASSWORD)
     assert page.input_value("#name") == ""
@@ -65,9 +65,9 @@ def test_the_first_page_wants_a_key_or_a_login(open_quiet: Open, grey: Path) -> 
     log_in(page, "boris")
     page.get_by_text("You are signed in as boris. No key is needed.").wait_for()
     assert not page.locator("#key").is_visible()
-    with page.expect_request("**/v1/recognize") as sent:
+    with page.expect_request("**/v1/recognize") as request:
         page.set_input_files("#pictures", grey)
-    assert len(sent.value.headers["x-csrf-token"]) == 64
+    assert len(request.value.headers["x-csrf-token"]) == 64
 
 
 def test_a_session_that_has_ended_makes_room_for_the_key(open_quiet: Open, grey: Path) -> None:
@@ -110,10 +110,12 @@ def test_a_viewer_sees_no_more_than_the_role_allows(open_quiet: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"]
+    "address", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"]
 )
-def test_the_login_leads_to_no_other_site(open_quiet: Open, room: RunningRoom, wanted: str) -> None:
-    page = open_quiet(f"login?next={wanted}")
+def test_the_login_leads_to_no_other_site(
+    open_quiet: Open, room: RunningRoom, address: str
+) -> None:
+    page = open_quiet(f"login?next={address}")
     log_in(page, "boris")
     page.wait_for_url(lambda url: "login" not in url)
     assert page.url.startswith(room.url)

@@ -49,16 +49,16 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
 
 
 @pytest.mark.parametrize(
-    ("path", "locale", "told"),
+    ("path", "locale", "text"),
     [
         ("gates", "en-GB", "Opened for this plate 3 s ago"),
         ("passes/pass-0", "ru-RU", REFUSED),
     ],
 )
 def test_a_refusal_of_a_gate_is_told_in_the_language_of_the_page(
-    open_quiet: Open, path: str, locale: str, told: str
+    open_quiet: Open, path: str, locale: str, text: str
 ) -> None:
-    open_ready(open_quiet, path, locale=locale).get_by_text(told).wait_for()
+    open_ready(open_quiet, path, locale=locale).get_by_text(text).wait_for()
 
 
 def test_a_pass_of_a_clip_has_its_place_in_the_clip_and_comes_last(
@@ -67,7 +67,7 @@ def test_a_pass_of_a_clip_has_its_place_in_the_clip_and_comes_last(
     room.store.write([make_pass("clip", at_s=3672.4, clock="file", camera="yard")], [])
     page = open_ready(open_quiet, "passes?until=2025-06-16")
     times = page.locator(".pass-row .when").all_inner_texts()
-    assert [one.split("\n") for one in times][-1] == ["1:01:12", "in the clip"]
+    assert [text.split("\n") for text in times][-1] == ["1:01:12", "in the clip"]
     assert len(times) == 5
     page.goto(f"{room.url}passes/clip")
     page.get_by_text("1:01:12 in the clip").first.wait_for()
@@ -91,12 +91,12 @@ def test_the_other_language_stays_on_the_next_page(open_quiet: Open) -> None:
 
 
 def test_what_is_typed_before_the_session_is_known_stays(open_quiet: Open) -> None:
-    asked: list[Any] = []
+    routes: list[Any] = []
     page = open_quiet("passes")
-    page.route("**/v1/session", lambda route: asked.append(route))
+    page.route("**/v1/session", lambda route: routes.append(route))
     with page.expect_request("**/v1/session"):
         page.goto(page.url)
     page.fill("#text", "A12?BC77")
-    asked.pop().continue_()
+    routes.pop().continue_()
     page.get_by_role("button", name="Search", exact=True).click()
     page.wait_for_url("**/passes?text=A12%3FBC77")

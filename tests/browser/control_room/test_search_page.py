@@ -56,9 +56,9 @@ def test_the_keyboard_moves_in_the_heat_map(open_quiet: Open) -> None:
     page.locator(".heat td button").first.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    focused = page.evaluate("document.activeElement.ariaLabel")
-    assert "14" in focused
-    assert "2:00 to 3:00: 0" in focused
+    label = page.evaluate("document.activeElement.ariaLabel")
+    assert "14" in label
+    assert "2:00 to 3:00: 0" in label
 
 
 def test_what_was_found_is_saved(open_quiet: Open) -> None:
@@ -68,7 +68,7 @@ def test_what_was_found_is_saved(open_quiet: Open) -> None:
     rows = csv.DictReader(csv_file.read_text(encoding="utf-8-sig").splitlines())
     assert [row["text"] for row in rows] == ["A128BC77", "A123BC77"]
     passes = json.loads(json_file.read_text())["passes"]
-    assert [one["id"] for one in passes] == ["pass-2", "pass-0"]
+    assert [fields["id"] for fields in passes] == ["pass-2", "pass-0"]
 
 
 def test_a_pass_tells_why_it_has_its_text(open_quiet: Open) -> None:

@@ -39,17 +39,17 @@ def run(*arguments: object) -> Result:
 
 
 def test_passes_are_found_by_a_pattern(folder: Path) -> None:
-    found = run("search", folder, "a123*", "--why", "case 7")
-    assert found.exit_code == 0
-    assert [line.split()[2] for line in found.stdout.splitlines()[1:]] == ["A123BC77"]
+    result = run("search", folder, "a123*", "--why", "case 7")
+    assert result.exit_code == 0
+    assert [line.split()[2] for line in result.stdout.splitlines()[1:]] == ["A123BC77"]
     nothing = run("search", folder, "X*", "--why", "case 7")
     assert (nothing.stdout, nothing.stderr) == ("", "no pass matches\n")
 
 
 def test_an_empty_store_is_told(tmp_path: Path) -> None:
     open_store(Store(), tmp_path).close()
-    found = run("search", tmp_path, "X*", "--why", "case 7")
-    assert (found.stdout, found.stderr) == ("", "the store has no passes yet\n")
+    result = run("search", tmp_path, "X*", "--why", "case 7")
+    assert (result.stdout, result.stderr) == ("", "the store has no passes yet\n")
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_an_empty_store_is_told(tmp_path: Path) -> None:
 )
 def test_a_wrong_folder_gets_no_database(tmp_path: Path, command: tuple[str, ...]) -> None:
     name, *rest = command
-    refused = run(name, tmp_path, *rest)
-    assert refused.exit_code == 2
-    assert "found no passes.db" in refused.stderr
+    result = run(name, tmp_path, *rest)
+    assert result.exit_code == 2
+    assert "found no passes.db" in result.stderr
     assert [*tmp_path.iterdir()] == []
 
 
@@ -75,20 +75,20 @@ def test_passes_are_found_with_edits_and_by_time_as_json(folder: Path) -> None:
     assert run("search", folder, "*", "--until", "2027-01-01", "--why", "case 7").stdout == ""
     day = ("--since", "2028-01-15", "--until", "2028-01-15")  # the last day is searched
     assert "M456OP199" in run("search", folder, "*", *day, "--why", "case 7").stdout
-    refused = run("search", folder, "*", "--since", "yesterday", "--why", "case 7")
-    assert refused.exit_code == 2
-    assert "wanted a time like 2026-11-25T08:00, got 'yesterday'" in refused.stderr
+    result = run("search", folder, "*", "--since", "yesterday", "--why", "case 7")
+    assert result.exit_code == 2
+    assert "wanted a time like 2026-11-25T08:00, got 'yesterday'" in result.stderr
 
 
 def test_the_data_of_one_plate_are_exported_and_deleted(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "plate.zip"
     assert "written" in run("export-plate", folder, "A123BC77", target, "--why", "owner").stderr
-    with zipfile.ZipFile(target) as exported:
-        assert len(exported.namelist()) >= 2
-    kept = run("delete-plate", folder, "A123BC77", "--why", "owner")
-    assert kept.exit_code == 1  # nobody has confirmed
-    deleted = run("delete-plate", folder, "A123BC77", "--why", "owner", "--yes")
-    assert deleted.stderr.startswith("passes deleted: 1")
+    with zipfile.ZipFile(target) as archive:
+        assert len(archive.namelist()) >= 2
+    refusal = run("delete-plate", folder, "A123BC77", "--why", "owner")
+    assert refusal.exit_code == 1  # nobody has confirmed
+    deletion = run("delete-plate", folder, "A123BC77", "--why", "owner", "--yes")
+    assert deletion.stderr.startswith("passes deleted: 1")
     assert run("search", folder, "A123*", "--why", "case 7").stdout == ""
     assert "M456OP199" in run("search", folder, "M456*", "--why", "case 7").stdout
 
@@ -100,8 +100,8 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path, content: str | None) -> 
     folder.mkdir()
     if content is not None:
         file.write_text(content)
-    refused = run("import-list", folder, "residents", file)
-    assert (refused.exit_code, refused.stderr[:8]) == (2, "plates: ")
+    result = run("import-list", folder, "residents", file)
+    assert (result.exit_code, result.stderr[:8]) == (2, "plates: ")
     assert [*folder.iterdir()] == []
 
 
@@ -115,8 +115,8 @@ def test_an_import_that_the_store_rejects_leaves_no_list(
 ) -> None:
     monkeypatch.setattr(list_editions, "MAX_STORED_ENTRIES", 0)
     file.write_text("text\nA123BC77\n")
-    refused = run("import-list", folder, "residents", file)
-    assert (refused.exit_code, refused.stderr[:17]) == (2, "plates: entries: ")
+    result = run("import-list", folder, "residents", file)
+    assert (result.exit_code, result.stderr[:17]) == (2, "plates: entries: ")
     with closing(open_store(Store(), folder)) as store:
         assert store.lists.names() == []
 
@@ -126,15 +126,16 @@ def test_a_list_is_imported_and_doubtful_texts_when_somebody_says_so(
 ) -> None:
     file.write_text("text,note\nA123BC77,flat 7\n")
     for _ in range(2):
-        done = run("import-list", folder, "residents", file)
-        assert done.stderr == "plates put into residents: 1\n"
+        result = run("import-list", folder, "residents", file)
+        assert result.stderr == "plates put into residents: 1\n"
     file.write_text("HORSE1;x\n")
-    refused = run("import-list", folder, "residents", file)
-    assert (refused.exit_code, "accept doubtful texts" in refused.stderr) == (2, True)
+    result = run("import-list", folder, "residents", file)
+    assert (result.exit_code, "accept doubtful texts" in result.stderr) == (2, True)
     assert run("import-list", folder, "residents", file, "--accept-doubtful").exit_code == 0
     with closing(open_store(Store(), folder)) as store:
         entries = store.lists.entries("residents", EVERYTHING)
-    assert [(one.text, one.note) for one in entries] == [("A123BC77", "flat 7"), ("HORSE1", "x")]
+    notes = {entry.text: entry.note for entry in entries}
+    assert notes == {"A123BC77": "flat 7", "HORSE1": "x"}
 
 
 def test_an_import_is_looked_at_first(tmp_path: Path) -> None:
@@ -142,12 +143,12 @@ def test_an_import_is_looked_at_first(tmp_path: Path) -> None:
     file.write_text("plate;until\na123bc77;31.12.2027\nAO12BC77;\n;1\n")
     folder = tmp_path / "cameras"
     folder.mkdir()
-    shown = run("import-list", folder, "residents", file, "--preview")
-    assert shown.exit_code == 0
-    assert "line 2: A123BC77  until 2027-12-31\n" in shown.stdout
-    assert "line 3: text: wanted a plate's text such as A012BC77" in shown.stdout
-    assert "line 4: valid_until: wanted a date" in shown.stdout
-    assert "new: 2; changed: 0; removed: 0. Nothing was changed" in shown.stderr
+    result = run("import-list", folder, "residents", file, "--preview")
+    assert result.exit_code == 0
+    assert "line 2: A123BC77  until 2027-12-31\n" in result.stdout
+    assert "line 3: text: wanted a plate's text such as A012BC77" in result.stdout
+    assert "line 4: valid_until: wanted a date" in result.stdout
+    assert "new: 2; changed: 0; removed: 0. Nothing was changed" in result.stderr
     assert [*folder.iterdir()] == []
 
 
@@ -212,8 +213,8 @@ def test_a_sink_gets_a_test_which_the_audit_records(tmp_path: Path, *, is_kept: 
     file.write_text(CAMERAS.format(events))
     if is_kept:
         open_store(Store(), tmp_path).close()
-    done = run("test-sink", file, "log")
-    assert (done.exit_code, done.stderr) == (0, "sink log: the test was accepted\n")
+    result = run("test-sink", file, "log")
+    assert (result.exit_code, result.stderr) == (0, "sink log: the test was accepted\n")
     assert [json.loads(line)["type"] for line in events.read_text().splitlines()] == ["test"]
     assert (tmp_path / "passes.db").exists() is is_kept
     if is_kept:
@@ -232,6 +233,6 @@ def test_a_sink_gets_a_test_which_the_audit_records(tmp_path: Path, *, is_kept: 
 def test_a_test_that_fails_is_told(tmp_path: Path, url: str, name: str, message: str) -> None:
     file = tmp_path / "CAMERAS.toml"
     file.write_text(CAMERAS.format(url))
-    done = run("test-sink", file, name)
-    assert done.exit_code == 2
-    assert re.search(message, done.stderr)
+    result = run("test-sink", file, name)
+    assert result.exit_code == 2
+    assert re.search(message, result.stderr)

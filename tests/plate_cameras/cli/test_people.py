@@ -15,8 +15,8 @@ from plate_cameras.store.people.people import Person, StoredPerson
 PASSWORD = "correct horse battery"
 
 
-def run(command: str, folder: Path, *arguments: str, typed: str | None = None) -> Result:
-    return CliRunner().invoke(people, [command, str(folder), *arguments], input=typed)
+def run(command: str, folder: Path, *arguments: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(people, [command, str(folder), *arguments], input=text)
 
 
 def find(folder: Path, name: str) -> StoredPerson | None:
@@ -28,8 +28,8 @@ def find(folder: Path, name: str) -> StoredPerson | None:
 def kept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store that has the administrator Anna; tests must not change it."""
     folder = tmp_path_factory.mktemp("store")
-    added = run("add", folder, "anna", "--role", "administrator", typed=f"{PASSWORD}\n")
-    assert added.exit_code == 0, added.output
+    result = run("add", folder, "anna", "--role", "administrator", text=f"{PASSWORD}\n")
+    assert result.exit_code == 0, result.output
     return folder
 
 
@@ -40,17 +40,17 @@ def folder(kept_folder: Path, tmp_path: Path) -> Path:
 
 
 def test_a_person_is_added_with_a_hash_which_a_new_password_changes(folder: Path) -> None:
-    stored = find(folder, "anna")
-    assert stored is not None
-    assert stored.person == Person("anna", "administrator")
-    assert stored.password_hash.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
-    assert run("password", folder, "anna", typed="another long one\n").exit_code == 0
-    assert find(folder, "anna") != stored
+    stored_person = find(folder, "anna")
+    assert stored_person is not None
+    assert stored_person.person == Person("anna", "administrator")
+    assert stored_person.password_hash.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
+    assert run("password", folder, "anna", text="another long one\n").exit_code == 0
+    assert find(folder, "anna") != stored_person
 
 
 def test_people_are_listed(folder: Path) -> None:
     groups = ("--group", "north", "--group", "south")
-    assert run("add", folder, "boris", *groups, typed=f"{PASSWORD}\n").exit_code == 0
+    assert run("add", folder, "boris", *groups, text=f"{PASSWORD}\n").exit_code == 0
     assert run("disable", folder, "boris").exit_code == 0
     assert [" ".join(line.split()) for line in run("list", folder).stdout.splitlines()] == [
         "anna administrator all cameras",
@@ -61,20 +61,20 @@ def test_people_are_listed(folder: Path) -> None:
 def test_a_disabled_person_may_log_in_again(folder: Path) -> None:
     assert "anna may not log in" in run("disable", folder, "anna").stderr
     assert "anna may log in" in run("disable", folder, "anna", "--undo").stderr
-    stored = find(folder, "anna")
-    assert stored is not None
-    assert not stored.person.is_disabled
+    stored_person = find(folder, "anna")
+    assert stored_person is not None
+    assert not stored_person.person.is_disabled
 
 
 def test_the_last_administrator_can_be_removed_here_with_a_warning(folder: Path) -> None:
-    removed = run("remove", folder, "anna")
-    assert removed.exit_code == 0
-    assert "nobody can administer all cameras now" in removed.stderr
+    result = run("remove", folder, "anna")
+    assert result.exit_code == 0
+    assert "nobody can administer all cameras now" in result.stderr
     assert find(folder, "anna") is None
 
 
 @pytest.mark.parametrize(
-    ("command", "name", "typed", "said"),
+    ("command", "name", "text", "message"),
     [
         pytest.param("add", "anna", PASSWORD, "there is a person 'anna' already", id="taken"),
         pytest.param("add", "Boris", PASSWORD, "name: wanted 1 to 64 small Latin", id="name"),
@@ -87,7 +87,7 @@ def test_the_last_administrator_can_be_removed_here_with_a_warning(folder: Path)
     ],
 )
 def test_what_is_wrong_is_told(
-    kept_folder: Path, command: str, name: str, typed: str, said: str
+    kept_folder: Path, command: str, name: str, text: str, message: str
 ) -> None:
-    done = run(command, kept_folder, name, typed=typed)
-    assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
+    result = run(command, kept_folder, name, text=text)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr

@@ -43,7 +43,7 @@ class Server:
     """Gives each request the next answer, and records the requests."""
 
     answers: list[Answer]
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     url: str = ""
     end: threading.Event = field(default_factory=threading.Event)
 
@@ -57,7 +57,7 @@ def serving(*answers: Answer) -> Iterator[Server]:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             document = json.loads(body) if body else None
             key, last_event = self.headers["authorization"], self.headers["last-event-id"]
-            server.asked.append(Request(self.command, self.path, document, key, last_event))
+            server.requests.append(Request(self.command, self.path, document, key, last_event))
             answer = server.answers.pop(0)
             self.send_response(answer.status)
             self.send_header("content-type", answer.kind)

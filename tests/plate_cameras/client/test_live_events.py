@@ -1,6 +1,7 @@
 """Live events, against a server of the test's own that ends its streams."""
 
 import asyncio
+import itertools
 import json
 import threading
 from contextlib import aclosing
@@ -16,6 +17,7 @@ from plate_cameras.client import (
     CamerasClient,
     LiveEvent,
     PassRecord,
+    event_feed,
 )
 from plate_cameras.client.live_events import Block, BlockReader
 from tests.plate_cameras.client.scripted_server import Answer, asking, serving
@@ -53,14 +55,14 @@ def test_passes_and_cameras_come_as_they_are() -> None:
     pieces = [event("pass.agreed", PASS, 7), b": heartbeat\n\n", event("camera", CAMERA)]
     with asking(Answer(pieces), key="secret") as (server, client):
         events = client.events(camera=["gate", "yard"])
-        assert server.asked == []
+        assert server.requests == []
         first, second = next(events), next(events)
         events.close()
     assert first == LiveEvent("pass.agreed", 7, pass_record=PassRecord.of(PASS))
     assert second == LiveEvent("camera", 7, camera=CameraReport.of(CAMERA))
     assert second.camera is not None
     assert second.camera.updated == datetime(2026, 11, 25, 8, tzinfo=timezone.utc)
-    (request,) = server.asked
+    (request,) = server.requests
     assert request.path == "/v1/events?camera=gate&camera=yard"
     assert (request.last_event, request.key) == (None, "Bearer secret")
 
@@ -77,9 +79,24 @@ def test_a_lost_stream_goes_on_after_the_last_event() -> None:
         events = client.events(after=5)
         assert [next(events).kind, next(events).kind] == ["pass.agreed", "pass.closed"]
         events.close()
-    assert [request.last_event for request in server.asked] == ["5", "7", "7", "7"]
+    assert [request.last_event for request in server.requests] == ["5", "7", "7", "7"]
     assert client.retried == 3
     assert [0.25 <= client.pauses[0] <= 0.5, 1 <= client.pauses[2] <= 2] == [True, True]
+
+
+def test_a_service_that_is_away_for_long_is_asked_more_and_more_seldom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(event_feed, "steady_s", itertools.count(0.0, 60.0).__next__)
+    away = Answer([b'{"detail": "the database cannot be used now"}'], 503, "application/json")
+    first, last = event("pass.agreed", PASS, 7), event("pass.closed", PASS, 9)
+    answers = (Answer([first]), *[away] * 4, Answer([last]))
+    with serving(*answers) as server, Unhurried(server.url) as client:
+        events = client.events()
+        assert [next(events).number, next(events).number] == [7, 9]
+        events.close()
+    assert client.pauses[0] <= 0.5
+    assert client.pauses[4] >= 4
 
 
 def test_a_key_that_has_ended_ends_the_events() -> None:
@@ -125,8 +142,8 @@ def test_the_first_connection_fails_as_other_calls(
 
 def test_a_client_that_is_closed_ends_its_events() -> None:
     """Another thread waits for the next piece, which never arrives."""
-    opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
-    with asking(opened) as (_, client):
+    answer = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
+    with asking(answer) as (_, client):
         events = client.events()
         next(events)
         closing = threading.Timer(0.1, client.close)
@@ -141,15 +158,15 @@ async def test_coroutines_follow_events_too() -> None:
     with serving(Answer([first]), Answer([second], stays_open=True)) as server:
         async with (
             AsyncCamerasClient(server.url) as client,
-            aclosing(client.events(after=1)) as got,
+            aclosing(client.events(after=1)) as events,
         ):
-            assert [(await anext(got)).number for _ in range(2)] == [7, 8]
-    assert [request.last_event for request in server.asked] == ["1", "7"]
+            assert [(await anext(events)).number for _ in range(2)] == [7, 8]
+    assert [request.last_event for request in server.requests] == ["1", "7"]
 
 
 async def test_a_coroutine_that_is_cancelled_closes_its_stream() -> None:
-    opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
-    with serving(opened) as server:
+    answer = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
+    with serving(answer) as server:
         async with AsyncCamerasClient(server.url) as client:
             events = client.events()
             await anext(events)

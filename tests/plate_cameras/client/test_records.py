@@ -78,13 +78,13 @@ def query_of(request: Request) -> list[tuple[str, str]]:
 
 def test_all_pages_are_read_as_the_caller_goes_on() -> None:
     with asking(*PAGES, key="secret") as (server, client):
-        found = client.passes(text="A123*")
-        assert server.asked == []
-        first = next(found)
-        assert [*map(query_of, server.asked)] == [[("text", "A123*"), ("limit", "200")]]
-        assert [one.id for one in found] == ["b"]
-    assert query_of(server.asked[1])[-1] == ("cursor", "1.0_1")
-    assert [request.key for request in server.asked] == ["Bearer secret"] * 2
+        records = client.passes(text="A123*")
+        assert server.requests == []
+        first = next(records)
+        assert [*map(query_of, server.requests)] == [[("text", "A123*"), ("limit", "200")]]
+        assert [record.id for record in records] == ["b"]
+    assert query_of(server.requests[1])[-1] == ("cursor", "1.0_1")
+    assert [request.key for request in server.requests] == ["Bearer secret"] * 2
     assert first == PassRecord.of(PASS)
     assert first.first_seen == datetime(2026, 11, 25, 8, 0, 0, 500_000, timezone.utc)
     assert (first.zones, first.lists, first.frame) == (("entry",), ("residents",), None)
@@ -97,11 +97,11 @@ def test_every_condition_is_sent_under_its_name() -> None:
     since = datetime(2026, 11, 25, 8, tzinfo=MOSCOW)
     with asking(to_answer({"passes": [], "cursor": ""})) as (server, client):
         assert list(client.passes(**conditions, since=since)) == []
-    (request,) = server.asked
-    sent = [*same.items(), ("reason", "case 7"), ("part", "12"), ("part", "BC"), ("edits", "1")]
-    sent += [("camera", "gate"), ("camera", "yard"), ("list", "residents"), ("limit", "10")]
-    sent += [("until", "2026-11-26"), ("from", "2026-11-25T05:00:00+00:00")]
-    assert sorted(query_of(request)) == sorted(sent)
+    (request,) = server.requests
+    pairs = [*same.items(), ("reason", "case 7"), ("part", "12"), ("part", "BC"), ("edits", "1")]
+    pairs += [("camera", "gate"), ("camera", "yard"), ("list", "residents"), ("limit", "10")]
+    pairs += [("until", "2026-11-26"), ("from", "2026-11-25T05:00:00+00:00")]
+    assert sorted(query_of(request)) == sorted(pairs)
 
 
 def test_lists_and_all_pages_of_entries_are_read() -> None:
@@ -114,7 +114,7 @@ def test_lists_and_all_pages_of_entries_are_read() -> None:
     end = datetime(2026, 12, 26, tzinfo=timezone.utc)
     assert entries[0] == EntryRecord("A123BC77", "flat 12", None, end, 1)
     assert entries[1].text == "B456CE77"
-    _, *urls = (urlsplit(request.path) for request in server.asked)
+    _, *urls = (urlsplit(request.path) for request in server.requests)
     assert [url.path for url in urls] == [ENTRIES, ENTRIES]
     assert parse_qs(urls[1].query)["cursor"] == ["next"]
 
@@ -123,11 +123,11 @@ def test_an_entry_is_put_and_deleted() -> None:
     begin, end = datetime(2026, 11, 25, 8, tzinfo=timezone.utc), date(2026, 12, 25)
     times = {"valid_from": begin, "valid_until": end}
     with asking(to_answer(ENTRY), to_answer(None, 204)) as (server, client):
-        stored = client.put_entry("a/b", "A123BC77", note="flat 12", edits=1, reason="new", **times)
+        entry = client.put_entry("a/b", "A123BC77", note="flat 12", edits=1, reason="new", **times)
         client.delete_entry("a/b", "A123BC77")
-    assert stored == EntryRecord.of(ENTRY)
+    assert entry == EntryRecord.of(ENTRY)
     sent_times = {"valid_from": "2026-11-25T08:00:00+00:00", "valid_until": "2026-12-25"}
-    assert [(one.method, one.path, one.body) for one in server.asked] == [
+    assert [(request.method, request.path, request.body) for request in server.requests] == [
         ("PUT", f"{ENTRIES}/A123BC77?reason=new", {"note": "flat 12", "edits": 1, **sent_times}),
         ("DELETE", f"{ENTRIES}/A123BC77", None),
     ]
@@ -137,14 +137,14 @@ async def test_coroutines_read_and_change_too() -> None:
     page = to_answer({"entries": [ENTRY], "cursor": ""})
     with serving(*PAGES, to_answer(ENTRY), page, to_answer(None, 204)) as server:
         async with AsyncCamerasClient(server.url) as client:
-            passes = [one.id async for one in client.passes(camera="gate", page=1)]
+            passes = [record.id async for record in client.passes(camera="gate", page=1)]
             await client.put_entry("a/b", "A123BC77")
             assert [entry.text async for entry in client.entries("a/b")] == ["A123BC77"]
             await client.delete_entry("a/b", "A123BC77")
     assert passes == ["a", "b"]
-    assert query_of(server.asked[0]) == [("camera", "gate"), ("limit", "1")]
+    assert query_of(server.requests[0]) == [("camera", "gate"), ("limit", "1")]
     methods = ["GET", "GET", "PUT", "GET", "DELETE"]
-    assert [request.method for request in server.asked] == methods
+    assert [request.method for request in server.requests] == methods
 
 
 @pytest.mark.parametrize("end", [OPENED, FAILED], ids=["opened", "failed"])
@@ -163,9 +163,9 @@ async def test_a_command_is_followed_to_its_outcome(
             with CamerasClient(server.url) as client:
                 opening = client.open_gate("north 1", **options)
     assert opening.outcome == end["outcome"]
-    sent, *others = server.asked
-    assert (sent.method, sent.path) == ("POST", "/v1/gates/north%201/openings?reason=courier")
-    assert sent.body["pass_id"] == "a"
+    command, *others = server.requests
+    assert (command.method, command.path) == ("POST", "/v1/gates/north%201/openings?reason=courier")
+    assert command.body["pass_id"] == "a"
     assert {request.path for request in others} == {f"/v1/gates/openings/{OPENING['id']}"}
 
 
@@ -173,7 +173,7 @@ def test_a_retry_is_the_same_command() -> None:
     full = {"detail": "the database cannot be used now"}
     with asking(to_answer(full, 503), to_answer(OPENED, 202), retries=1) as (server, client):
         assert client.open_gate("north", reason="courier").is_settled
-    assert server.asked[0] == server.asked[1]
+    assert server.requests[0] == server.requests[1]
 
 
 def search(client: CamerasClient) -> object:
@@ -192,25 +192,25 @@ def open_gate(client: CamerasClient) -> object:
     return client.open_gate("north", reason="courier")
 
 
-def told(message: str) -> dict[str, str]:
+def make_problem(message: str) -> dict[str, str]:
     return {"detail": message}
 
 
 @pytest.mark.parametrize(
     ("call", "status", "document", "kind", "message"),
     [
-        (search, 400, told("limit: wanted"), RequestError, "limit: wanted"),
-        (search, 401, told("wanted a key"), RequestError, "wanted a key"),
-        (search, 403, told("role: wanted"), RequestError, "role: wanted"),
-        (search, 404, told("no such path: /v1/passes"), RequestError, "--cameras"),
-        (search, 503, told("the database"), Overloaded, "the database"),
+        (search, 400, make_problem("limit: wanted"), RequestError, "limit: wanted"),
+        (search, 401, make_problem("wanted a key"), RequestError, "wanted a key"),
+        (search, 403, make_problem("role: wanted"), RequestError, "role: wanted"),
+        (search, 404, make_problem("no such path: /v1/passes"), RequestError, "--cameras"),
+        (search, 503, make_problem("the database"), Overloaded, "the database"),
         (search, 200, {"plates": []}, ServerError, "no answer of passes"),
         (search, 502, ["a balancer"], ServerError, "HTTP 502"),
-        (delete, 404, told("no entry 'A1'"), RequestError, "no entry"),
-        (delete, 403, told("role: wanted"), RequestError, "role"),
+        (delete, 404, make_problem("no entry 'A1'"), RequestError, "no entry"),
+        (delete, 403, make_problem("role: wanted"), RequestError, "role"),
         (delete, 200, {"text": "A1"}, ServerError, "HTTP 200"),
         (put, 200, {"text": "A1"}, ServerError, "no answer of entries"),
-        (open_gate, 409, told("another command waits"), RequestError, "another command"),
+        (open_gate, 409, make_problem("another command waits"), RequestError, "another command"),
     ],
 )
 def test_what_the_server_rejects_or_does_not_understand_is_an_error(

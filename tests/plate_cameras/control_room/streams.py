@@ -25,7 +25,7 @@ class OpenStream:
     headers: dict[str, str] = field(default_factory=dict)
     is_enough: Callable[[bytearray], bool] = lambda _: False
     content: bytearray = field(default_factory=bytearray)
-    _left: anyio.Event = field(default_factory=anyio.Event)
+    _is_left: anyio.Event = field(default_factory=anyio.Event)
 
     def __post_init__(self) -> None:
         portal = self.client.portal
@@ -39,7 +39,7 @@ class OpenStream:
 
     def leave(self) -> None:
         """Disconnect, and wait for the end."""
-        self._portal.call(self._left.set)
+        self._portal.call(self._is_left.set)
         self._running.result(20)
 
     async def _run(self) -> None:
@@ -54,14 +54,14 @@ class OpenStream:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "root_path": "",
-            "headers": [(name.lower().encode(), one.encode()) for name, one in headers.items()],
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
             "client": ("127.0.0.1", 50001),
             "server": ("localhost", 8000),
         }
         await self.client.app(scope, self._receive, self._send)
 
     async def _receive(self) -> Message:
-        await self._left.wait()
+        await self._is_left.wait()
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:

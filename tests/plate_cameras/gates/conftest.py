@@ -6,14 +6,15 @@ from contextlib import closing
 import pytest
 
 from plate_cameras.store.lists.list_lookup import ListEntry
-from tests.plate_cameras.gates.gate_world import LISTED, GateWorld
+from tests.plate_cameras.gates.driveway import LISTED
+from tests.plate_cameras.gates.gate_world import GateWorld
 
 
 @pytest.fixture
 def world() -> Iterator[GateWorld]:
     """A simulation with a gate that opens for two seconds; its list has one vehicle."""
-    with closing(GateWorld()) as made:
-        made.put_entry(ListEntry(LISTED))
-        made.wait(1.5)
-        yield made
-        assert made.faults == []
+    with closing(GateWorld()) as gate_world:
+        gate_world.put_entry(ListEntry(LISTED))
+        gate_world.wait(1.5)
+        yield gate_world
+        assert gate_world.faults == []

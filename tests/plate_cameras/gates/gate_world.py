@@ -5,66 +5,30 @@ the code of the gates.
 """
 
 import asyncio
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from plate_cameras.configuration import Camera, Configuration, Schedule
+from plate_cameras.configuration import Configuration, Schedule
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
-from plate_cameras.passes import LineCrossing, PassEvent, Sighting
+from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
-from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList
+from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import GateOpening
-from tests.plate_cameras.gates.known_vehicles import make_gate, make_passed
+from tests.plate_cameras.gates.driveway import CAMERAS, GATE, Request, Vehicle, WorldStore
+from tests.plate_cameras.gates.known_vehicles import make_pass
 from tests.virtual_time import VirtualLoop
 
-START_UNIX_S = datetime(2026, 11, 26, 12, 0).timestamp()
 LOOK_EVERY_S = 0.5
 OLDEST_FRAME_S = 10.0
 """Greatest age of the last frame that shows a vehicle."""
 ROUNDING_S = 1e-6
 """Rounding error of sums of times, in seconds."""
-CAMERAS = (Camera("gate", "rtsp://gate"), Camera("yard", "rtsp://yard"))
-LISTED = "M456OP199"
-TEXTS = ("A123BC77", "A128BC77", LISTED)
-DAY, NIGHT = Schedule(start="06:00", end="22:00"), Schedule(start="22:00", end="06:00")
-GATE = make_gate(
-    zones=("entry",),
-    direction="towards",
-    lines=("stop",),
-    side="left",
-    hold_off_s=20.0,
-    open_s=2.0,
-    stale_lists_s=15.0,
-    agreement_threshold=0.9,
-    schedule=Schedule(),
-)
-
-
-@dataclass
-class Vehicle:
-    """A vehicle in front of a camera. `earlier` counts the frames that agreed on each text."""
-
-    pass_id: str
-    camera: str
-    text: str
-    zones: tuple[str, ...] = ("entry",)
-    direction: Any = "towards"
-    side: Any = "left"
-    score: float = 0.97
-    agreeing: int = 2
-    is_hidden: bool = False
-    shown_s: float = 0.0
-    earlier: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def crossings(self) -> tuple[LineCrossing, ...]:
-        return (LineCrossing("stop", self.side, 0.0),) if self.side else ()
 
 
 class WorldRelay:
@@ -97,63 +61,6 @@ class WorldRelay:
     async def close(self) -> None: ...
 
 
-class WorldStore:
-    """A store of lists and openings.
-
-    While the database is away, reads fail and records wait in a file.
-
-    Attributes:
-        requested_s: True times of the requests to the relay, by pass.
-        read: The list entries that the gates have read last.
-    """
-
-    def __init__(self) -> None:
-        self.entries: dict[str, ListEntry] = {}
-        self.revision = 1
-        self.is_away = False
-        self.kept: dict[str, GateOpening] = {}
-        self.unix_s = START_UNIX_S
-        self.requested_s: dict[str, float] = {}
-        self.read: dict[str, ListEntry] = {}
-        self.loop: VirtualLoop | None = None
-
-    @property
-    def openings(self) -> "WorldStore":
-        return self
-
-    def refresh(self, lookup: ListLookup) -> None:
-        if self.is_away:
-            raise StoreUnavailable("the database is away")
-        self.read = {**self.entries}
-        fuzzy = tuple(entry for entry in self.entries.values() if entry.edits)
-        known = LoadedList(1, "residents", self.revision, {**self.entries}, fuzzy)
-        lookup._loaded = {1: known}
-
-    def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
-        if self.is_away:
-            raise RuntimeError("the driver has another error")
-        now_s = self.loop.time() if self.loop else 0.0
-        counted = [one for one in self.kept.values() if one.outcome in ("opened", "unknown")]
-        aged = ((one, now_s - self.requested_s[one.pass_id]) for one in counted)
-        return [(one, age_s) for one, age_s in aged if age_s <= within_s]
-
-    def write(self, openings: Sequence[GateOpening]) -> None:
-        self.kept |= {opening.id: opening for opening in openings}
-
-    def unix_s_now(self) -> float:
-        return self.unix_s + (self.loop.time() if self.loop else 0.0)
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request that reached a relay."""
-
-    at_s: float
-    gate: str
-    pass_id: str
-    texts: tuple[str, str]
-
-
 class GateWorld:
     """The simulation. Each rule of the state machine calls one method, and then time passes."""
 
@@ -166,7 +73,7 @@ class GateWorld:
         self.is_blind = False
         self.vehicles: dict[str, Vehicle] = {}
         self.requests: list[Request] = []
-        self.told: list[GateOpening] = []
+        self.openings: list[GateOpening] = []
         self.faults: list[str] = []
         self.fresh_at_s = 0.0
         self.number = 0
@@ -278,9 +185,9 @@ class GateWorld:
         now_s = self.store.unix_s_now()
         for entry in entries.values():
             begins, ends = entry.valid_from_s or 0.0, entry.valid_until_s or float("inf")
-            differing = sum(a != b for a, b in zip(entry.text, text, strict=False))
-            allowed = entry.edits if gate.fuzzy else 0
-            if begins <= now_s < ends and differing <= allowed and len(entry.text) == len(text):
+            edits = sum(map(operator.ne, entry.text, text))
+            max_edits = entry.edits if gate.fuzzy else 0
+            if begins <= now_s < ends and edits <= max_edits and len(entry.text) == len(text):
                 return entry
         return None
 
@@ -303,7 +210,7 @@ class GateWorld:
             return
         if gate != self.gate:
             self.faults.append("opened by a gate of an earlier configuration")
-        if obstacle := self.obstacle(gate, vehicle, self.store.read):
+        if obstacle := self.obstacle(gate, vehicle, self.store.read_entries):
             self.faults.append(f"opened for {vehicle}: {obstacle}")
         if request.text != vehicle.text:
             self.faults.append(f"opened for {request.text}, which has become {vehicle.text}")
@@ -329,7 +236,7 @@ class GateWorld:
         if kind != "closed" and not (self.is_blind or vehicle.is_hidden):
             vehicle.shown_s = self.now_s
         looks = max(vehicle.agreeing, 1)
-        passed = make_passed(
+        vehicle_pass = make_pass(
             vehicle.text,
             looks=looks,
             id=vehicle.pass_id,
@@ -340,7 +247,7 @@ class GateWorld:
             text_score=vehicle.score,
             last_moment_s=vehicle.shown_s,
         )
-        self.controller.offer(PassEvent(kind, passed))
+        self.controller.offer(PassEvent(kind, vehicle_pass))
         self.wait(0)
 
     async def _look_on(self) -> None:
@@ -367,7 +274,7 @@ class GateWorld:
             self.lists,
             self.recorder,
             hold_offs,
-            self.told.append,
+            self.openings.append,
             clock=self.loop.time,
             unix_clock=self.store.unix_s_now,
         )
@@ -377,7 +284,7 @@ class GateWorld:
         relays = {"north": WorldRelay(self, self.gate)}
         await self.controller.apply(Configuration(CAMERAS, gates=(self.gate,)), relays)
         around = (self._look_on(), self._read_on(), self.recorder.run())
-        self.around = [asyncio.ensure_future(one) for one in around]
+        self.around = [asyncio.ensure_future(coroutine) for coroutine in around]
 
     async def _stop(self) -> None:
         await self.controller.stop()

@@ -19,38 +19,37 @@ TEXT = "A123BC77"
 
 def make_gate(**changes: Any) -> Gate:
     """Return a gate that opens for the list `residents` of the camera `gate`."""
-    known = {"type": "http", "url": "http://127.0.0.1/", "cameras": ("gate",), "open_s": 0.0}
-    return Gate(**{"name": "north", "lists": ("residents",), **known, **changes})
+    defaults = {"type": "http", "url": "http://127.0.0.1/", "cameras": ("gate",), "open_s": 0.0}
+    return Gate(**{"name": "north", "lists": ("residents",), **defaults, **changes})
 
 
-def make_passed(text: str = TEXT, *, looks: int = 2, **changes: Any) -> Pass:
+def make_pass(text: str = TEXT, *, looks: int = 2, **changes: Any) -> Pass:
     """Return a pass whose text was read in the same way by some frames, half a second apart."""
-    passed = make_event("agreed", text=text).vehicle_pass
-    (first,) = passed.observations
-    seen = tuple(
-        Observation(passed.first_seen_s + at / 2, first.plate, weight=1.0) for at in range(looks)
-    )
-    changes = {"observations": seen, **changes}
-    moment_s = changes.get("last_seen_s", passed.last_seen_s)
-    return replace(passed, **{"last_moment_s": moment_s, **changes})
+    vehicle_pass = make_event("agreed", text=text).vehicle_pass
+    (first,) = vehicle_pass.observations
+    times_s = (vehicle_pass.first_seen_s + number / 2 for number in range(looks))
+    observations = tuple(Observation(time_s, first.plate, weight=1.0) for time_s in times_s)
+    changes = {"observations": observations, **changes}
+    moment_s = changes.get("last_seen_s", vehicle_pass.last_seen_s)
+    return replace(vehicle_pass, **{"last_moment_s": moment_s, **changes})
 
 
 def make_pass_event(kind: Any = "agreed", text: str = TEXT, **changes: Any) -> PassEvent:
-    return PassEvent(kind, make_passed(text, **changes))
+    return PassEvent(kind, make_pass(text, **changes))
 
 
 def make_list(*entries: ListEntry, revision: int = 1) -> LoadedList:
     """Return the list `residents`; by default it has the vehicle of the tests."""
-    known = entries or (ListEntry(TEXT),)
-    exact = {one.text: one for one in known}
-    return LoadedList(1, "residents", revision, exact, tuple(one for one in known if one.edits))
+    exact = {entry.text: entry for entry in entries or (ListEntry(TEXT),)}
+    fuzzy = tuple(entry for entry in entries if entry.edits)
+    return LoadedList(1, "residents", revision, exact, fuzzy)
 
 
 def make_opening(**changes: Any) -> GateOpening:
     """Return the record of an opening for the vehicle of the tests, of another pass."""
-    known = {"gate": "north", "camera": "gate", "pass_id": "other", "text": TEXT, "list": ""}
-    known |= {"entry_text": TEXT, "outcome": "opened", "reason": "", "requested_s": NOW_S}
-    return GateOpening(**{**known, **changes})
+    defaults = {"gate": "north", "camera": "gate", "pass_id": "other", "text": TEXT, "list": ""}
+    defaults |= {"entry_text": TEXT, "outcome": "opened", "reason": "", "requested_s": NOW_S}
+    return GateOpening(**{**defaults, **changes})
 
 
 def remember_opening(age_s: float = 0.0, **changes: Any) -> HoldOffs:
@@ -68,25 +67,25 @@ class ScriptedRelay:
         script: Failures of the calls, in turn. A text is one after which the relay may have
             switched; an exception is raised as it is.
         needs_off: See `Relay`.
-        switched: Its answers, in their order.
+        calls: Its calls, `on` or `off`, in their order.
         is_closed: True if it was closed.
     """
 
     script: list[str | Exception | None] = field(default_factory=list)
     needs_off: bool = False
-    switched: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     requests: list[OpeningRequest] = field(default_factory=list)
     is_closed: bool = False
 
     async def prepare(self) -> None: ...
 
     async def switch_on(self, request: OpeningRequest) -> None:
-        self.switched.append("on")
+        self.calls.append("on")
         await self._follow()
         self.requests.append(request)
 
     async def switch_off(self) -> None:
-        self.switched.append("off")
+        self.calls.append("off")
         await self._follow()
 
     async def close(self) -> None:

@@ -28,7 +28,7 @@ class OnvifDevice:
         has_io: True if it has the service DeviceIO; otherwise the management service has the
             outputs.
         states: States that were set, with the path of the service.
-        rejected: Reasons of requests that were not accepted.
+        rejections: Reasons of requests that were not accepted.
         hostile: Answers that stand in for the right ones, by operation. The device still switches.
             None ends the connection without an answer.
     """
@@ -36,7 +36,7 @@ class OnvifDevice:
     mode: str = "Bistable"
     has_io: bool = True
     states: list[tuple[str, str]] = field(default_factory=list)
-    rejected: list[str] = field(default_factory=list)
+    rejections: list[str] = field(default_factory=list)
     hostile: dict[str, tuple[int, bytes] | None] = field(default_factory=dict)
     port: int = 0
 
@@ -46,7 +46,7 @@ class OnvifDevice:
         name = etree.QName(operation).localname
         reason = self.check(request, envelope, name)
         if reason:
-            self.rejected.append(reason)
+            self.rejections.append(reason)
             return fault(reason)
         answers: dict[str, Callable[[str, etree._Element], str]] = {
             "GetSystemDateAndTime": self.tell_time,
@@ -85,12 +85,12 @@ class OnvifDevice:
         )
 
     def tell_services(self, _: str, __: etree._Element) -> str:
-        known = {DEVICE: "/onvif/device_service"} | ({IO: "/onvif/io"} if self.has_io else {})
+        paths = {DEVICE: "/onvif/device_service"} | ({IO: "/onvif/io"} if self.has_io else {})
         services = "".join(
             f"<d:Service><d:Namespace>{name}</d:Namespace>"
             f"<d:XAddr>http://127.0.0.1:{self.port}{path}</d:XAddr>"
             "<d:Version><t:Major>2</t:Major><t:Minor>5</t:Minor></d:Version></d:Service>"
-            for name, path in known.items()
+            for name, path in paths.items()
         )
         return f'<d:GetServicesResponse xmlns:d="{DEVICE}">{services}</d:GetServicesResponse>'
 
@@ -104,11 +104,11 @@ class OnvifDevice:
         )
 
     def set_state(self, path: str, operation: etree._Element) -> str:
-        assert [etree.QName(one).localname for one in operation] == [
+        assert [etree.QName(element).localname for element in operation] == [
             "RelayOutputToken",
             "LogicalState",
         ]
-        token, state = (one.text or "" for one in operation)
+        token, state = (element.text or "" for element in operation)
         assert token == "out-1"
         self.states.append((path, state))
         return f'<d:SetRelayOutputStateResponse xmlns:d="{DEVICE}"/>'
@@ -116,7 +116,7 @@ class OnvifDevice:
 
 def check_login(envelope: etree._Element) -> str:
     """Return the reason why a login is rejected; the digest is computed by WS-Security."""
-    found = {
+    fields = {
         name: envelope.findtext(f".//{{{space}}}{name}") or ""
         for space, name in (
             (WSSE, "Username"),
@@ -125,9 +125,9 @@ def check_login(envelope: etree._Element) -> str:
             (WSU, "Created"),
         )
     }
-    known = base64.b64decode(found["Nonce"]) + f"{found['Created']}{PASSWORD}".encode()
-    digest = base64.b64encode(hashlib.sha1(known).digest()).decode()
-    if found["Username"] != USER or found["Password"] != digest or not found["Nonce"]:
+    content = base64.b64decode(fields["Nonce"]) + f"{fields['Created']}{PASSWORD}".encode()
+    digest = base64.b64encode(hashlib.sha1(content).digest()).decode()
+    if fields["Username"] != USER or fields["Password"] != digest or not fields["Nonce"]:
         return "Sender not Authorized"
     return ""
 

@@ -1,7 +1,8 @@
 """People's commands: carried out once, in time, or not at all."""
 
 import asyncio
-from collections.abc import Iterator
+import threading
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -27,14 +28,18 @@ CAMERAS = ("gate",)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PassStore]:
-    with closing(open_store(Store(), tmp_path)) as opened:
-        opened.write([make_event("a")], [])
-        yield opened
+    with closing(open_store(Store(), tmp_path)) as pass_store:
+        pass_store.write([make_event("a")], [])
+        yield pass_store
 
 
 def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
     page = store.openings.page(EVERYTHING).openings
-    return [(one.outcome, one.reason, one.person) for one in page]
+    return [(opening.outcome, opening.reason, opening.person) for opening in page]
+
+
+def outcomes_of(store: PassStore) -> list[str]:
+    return [outcome for outcome, _, _ in openings_of(store)]
 
 
 def follow_for(store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,15 +51,14 @@ def follow_for(store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.Monke
         gates = GateThread(store, lambda _: None)
         configuration = Configuration((Camera("gate", "rtsp://gate"),), gates=(make_gate(),))
         await gates.commit(await gates.prepare(configuration))
-        unsettled = {"requested", "begun"}
-        await wait(lambda: not unsettled & {one[0] for one in openings_of(store)}, "an outcome")
+        await wait(lambda: {"requested", "begun"}.isdisjoint(outcomes_of(store)), "an outcome")
         await gates.stop()
 
     asyncio.run(act())
 
 
 @pytest.mark.parametrize(
-    ("failure", "outcome", "asked"),
+    ("failure", "outcome", "calls"),
     [
         pytest.param("", ("opened", ""), ["on"], id="opened"),
         pytest.param("lost", ("unknown", "lost"), ["on"], id="never asked again without an answer"),
@@ -66,14 +70,14 @@ def test_a_command_is_carried_out_once(
     monkeypatch: pytest.MonkeyPatch,
     failure: str | Exception,
     outcome: tuple[str, str],
-    asked: list[str],
+    calls: list[str],
 ) -> None:
     relay = ScriptedRelay([failure])
     store.commands.send("north", CAMERAS, "a", REQUESTER)
     follow_for(store, relay, monkeypatch)
     follow_for(store, relay, monkeypatch)
     assert openings_of(store) == [(*outcome, REQUESTER.who)]
-    assert relay.switched == asked
+    assert relay.calls == calls
 
 
 def test_a_command_that_waits_too_long_for_its_turn_opens_nothing(
@@ -84,7 +88,35 @@ def test_a_command_that_waits_too_long_for_its_turn_opens_nothing(
     store.commands.send("north", CAMERAS, "", REQUESTER)
     follow_for(store, relay, monkeypatch)
     assert openings_of(store) == [("refused", "the command came too late", REQUESTER.who)]
-    assert relay.switched == []
+    assert relay.calls == []
+
+
+def test_a_command_that_is_being_taken_at_the_end_has_an_outcome(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, is_taken, may_end = store.commands.take, threading.Event(), threading.Event()
+
+    def take_slowly(gates: Collection[str], late: str) -> list[GateOpening]:
+        openings = take(gates, late)
+        is_taken.set()
+        assert may_end.wait(20)
+        return openings
+
+    async def act() -> None:
+        gates = GateThread(store, lambda _: None)
+        configuration = Configuration((Camera("gate", "rtsp://gate"),), gates=(make_gate(),))
+        await gates.commit(await gates.prepare(configuration))
+        await wait(is_taken.is_set, "a command that is taken")
+        stopping = asyncio.create_task(gates.stop())
+        await asyncio.sleep(0.1)
+        may_end.set()
+        await stopping
+
+    store.commands.send("north", CAMERAS, "a", REQUESTER)
+    monkeypatch.setattr(store.commands, "take", take_slowly)
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
+    asyncio.run(act())
+    assert {"requested", "begun"}.isdisjoint(outcomes_of(store))
 
 
 def test_a_gate_that_is_gone_refuses(store: PassStore) -> None:
@@ -93,4 +125,4 @@ def test_a_gate_that_is_gone_refuses(store: PassStore) -> None:
         KnownLists(store, HoldOffs()), OpeningRecorder(store.openings), HoldOffs(), record.append
     )
     controller.open(store.commands.send("north", CAMERAS, "", REQUESTER))
-    assert [one.outcome for one in record] == ["refused"]
+    assert [opening.outcome for opening in record] == ["refused"]

@@ -27,7 +27,7 @@ from tests.plate_cameras.gates.known_vehicles import (
     TEXT,
     make_gate,
     make_list,
-    make_passed,
+    make_pass,
     remember_opening,
 )
 
@@ -35,7 +35,7 @@ SHUNTING = (LineCrossing("stop", "right", 1.0), LineCrossing("stop", "left", 2.0
 
 
 @pytest.mark.parametrize(
-    ("gate", "passed", "opens"),
+    ("gate", "changes", "opens"),
     [
         pytest.param({}, {}, True, id="nothing-more-is-wanted"),
         pytest.param({"cameras": ("yard",)}, {}, False, id="another-camera"),
@@ -57,13 +57,13 @@ SHUNTING = (LineCrossing("stop", "right", 1.0), LineCrossing("stop", "left", 2.0
     ],
 )
 def test_a_vehicle_must_be_in_place(
-    gate: dict[str, Any], passed: dict[str, Any], *, opens: bool
+    gate: dict[str, Any], changes: dict[str, Any], *, opens: bool
 ) -> None:
-    assert is_in_place(make_gate(**gate), make_passed(**passed)) == opens
+    assert is_in_place(make_gate(**gate), make_pass(**changes)) == opens
 
 
 def test_an_unreadable_plate_opens_nothing() -> None:
-    assert not is_settled(make_passed(""), 0.0)
+    assert not is_settled(make_pass(""), 0.0)
     assert decide(make_gate(), make_present(text=""), look_around()).code == "left"
     assert find_hit(make_gate(fuzzy=True), [make_list(ListEntry("A123", edits=2))], "", 0) is None
 
@@ -87,13 +87,16 @@ def test_an_entry_must_fit(entry: ListEntry, fuzzy: bool, edits: int | None) -> 
 
 def test_the_nearest_entry_of_all_lists_counts() -> None:
     lists = [make_list(ListEntry("A128BC70", edits=2)), make_list(ListEntry("A128BC77", edits=1))]
-    hits = [find_hit(make_gate(fuzzy=True), one, TEXT, NOW_S) for one in (lists, lists[::-1])]
+    hits = [
+        find_hit(make_gate(fuzzy=True), ordered_lists, TEXT, NOW_S)
+        for ordered_lists in (lists, lists[::-1])
+    ]
     assert [hit and hit.entry.text for hit in hits] == ["A128BC77", "A128BC77"]
 
 
 def make_present(**changes: Any) -> PresentPass:
-    passed = make_passed(**changes)
-    return PresentPass(passed, seen_s=NOW_S, settled_text=passed.text)
+    vehicle_pass = make_pass(**changes)
+    return PresentPass(vehicle_pass, seen_s=NOW_S, settled_text=vehicle_pass.text)
 
 
 def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
@@ -125,9 +128,9 @@ NEAR, OVER = ListEntry("A128BC77", edits=1), ListEntry(TEXT, valid_until_s=NOW_S
         pytest.param({}, {"hold_offs": ASKED}, "asked", id="again"),
         pytest.param({"schedule": LATER}, {}, "schedule", id="early"),
         pytest.param({"schedule": NOW}, {}, "", id="in-time"),
-        pytest.param({}, {"blocked": [make_list()]}, "blocked", id="blocked"),
-        pytest.param({}, {"blocked": [make_list(NEAR)]}, "blocked", id="nearly-blocked"),
-        pytest.param({}, {"blocked": [make_list(OVER)]}, "", id="no-longer-blocked"),
+        pytest.param({}, {"blocked_lists": [make_list()]}, "blocked", id="blocked"),
+        pytest.param({}, {"blocked_lists": [make_list(NEAR)]}, "blocked", id="nearly-blocked"),
+        pytest.param({}, {"blocked_lists": [make_list(OVER)]}, "", id="no-longer-blocked"),
         pytest.param({"stale_lists_s": 60.0}, {"lists_age_s": 60.0}, "", id="fresh"),
         pytest.param({"stale_lists_s": 60.0}, {"lists_age_s": 60.1}, "stale_lists", id="stale"),
         pytest.param({"agreement_threshold": 0.97}, {}, "", id="score-reached"),
@@ -170,11 +173,11 @@ def test_other_sentences_are_no_reason(sentence: str) -> None:
 
 
 def test_the_delay_counts_from_the_first_frame_that_shows_the_text() -> None:
-    passed = make_passed(looks=3, last_moment_s=77.0)
-    other = replace(passed.observations[0], plate=Plate((0, 0, 9, 9), 0.9, "", 0.0))
-    passed = replace(passed, observations=(other, *passed.observations[1:]))
-    assert first_readable_s(passed) == 76.0  # the last frame was one second later
-    assert first_readable_s(replace(passed, text="M456OP199")) == 77.0
-    assert first_readable_s(replace(passed, last_seen_s=0.0)) == 77.0
-    assert first_readable_s(replace(passed, clock="file")) is None
-    assert first_readable_s(replace(passed, last_moment_s=None)) is None
+    vehicle_pass = make_pass(looks=3, last_moment_s=77.0)
+    other = replace(vehicle_pass.observations[0], plate=Plate((0, 0, 9, 9), 0.9, "", 0.0))
+    vehicle_pass = replace(vehicle_pass, observations=(other, *vehicle_pass.observations[1:]))
+    assert first_readable_s(vehicle_pass) == 76.0  # the last frame was one second later
+    assert first_readable_s(replace(vehicle_pass, text="M456OP199")) == 77.0
+    assert first_readable_s(replace(vehicle_pass, last_seen_s=0.0)) == 77.0
+    assert first_readable_s(replace(vehicle_pass, clock="file")) is None
+    assert first_readable_s(replace(vehicle_pass, last_moment_s=None)) is None

@@ -9,7 +9,8 @@ from plate_cameras.configuration import Configuration, Gate
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.openings.gate_openings import GateOpening
-from tests.plate_cameras.gates.gate_world import CAMERAS, LISTED, GateWorld
+from tests.plate_cameras.gates.driveway import CAMERAS, LISTED
+from tests.plate_cameras.gates.gate_world import GateWorld
 from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_opening
 
 
@@ -27,7 +28,7 @@ def test_two_gates_open_for_one_vehicle(world: GateWorld) -> None:
     add_gate(world, ScriptedRelay())
     world.appear(LISTED)
     world.wait(0.1)
-    assert sorted((one.gate, one.outcome) for one in world.told) == [
+    assert sorted((opening.gate, opening.outcome) for opening in world.openings) == [
         ("north", "opened"),
         ("south", "opened"),
     ]
@@ -37,14 +38,14 @@ def test_a_gate_that_hangs_does_not_delay_another(world: GateWorld) -> None:
     add_gate(world, ScriptedRelay([None] * 9))
     world.appear(LISTED)
     world.wait(0.1)
-    assert [(one.gate, one.outcome) for one in world.told] == [("north", "opened")]
+    assert [(opening.gate, opening.outcome) for opening in world.openings] == [("north", "opened")]
 
 
 def test_a_text_that_was_agreed_stays_so_while_the_score_wavers(world: GateWorld) -> None:
     add_gate(world, ScriptedRelay(), agreement_threshold=0.0)
     world.change(world.appear(LISTED, zones=("far",)), zones=("entry",), score=0.85)
     world.wait(0.1)
-    assert {(one.gate, one.outcome) for one in world.told} == {
+    assert {(opening.gate, opening.outcome) for opening in world.openings} == {
         ("north", "refused"),
         ("south", "opened"),
     }
@@ -53,16 +54,16 @@ def test_a_text_that_was_agreed_stays_so_while_the_score_wavers(world: GateWorld
 def test_the_delay_counts_from_the_first_frame_that_shows_the_plate(world: GateWorld) -> None:
     world.appear(LISTED)
     world.wait(0.1)
-    assert world.told[0].delay_s == pytest.approx(1.5)
+    assert world.openings[0].delay_s == pytest.approx(1.5)
 
 
 def test_the_delay_counts_from_the_last_condition(world: GateWorld) -> None:
     vehicle = world.appear(LISTED, zones=("far",))
     world.wait(3)
-    assert world.told == []
+    assert world.openings == []
     world.change(vehicle, zones=("far", "entry"))
     world.wait(0.1)
-    assert world.told[0].delay_s == pytest.approx(0, abs=0.01)
+    assert world.openings[0].delay_s == pytest.approx(0, abs=0.01)
 
 
 def test_gates_that_stay_the_same_keep_their_relays_and_others_are_closed(
@@ -71,8 +72,8 @@ def test_gates_that_stay_the_same_keep_their_relays_and_others_are_closed(
     relay = ScriptedRelay()
     south = add_gate(world, relay)
     other = replace(south, hold_off_s=5)
-    assert world.controller.changed((world.gate, south)) == []
-    assert world.controller.changed((world.gate, other)) == [other]
+    assert world.controller.find_changed((world.gate, south)) == []
+    assert world.controller.find_changed((world.gate, other)) == [other]
     add_gate(world, ScriptedRelay(), hold_off_s=5)
     assert relay.is_closed
     world.appear(LISTED)
@@ -105,9 +106,9 @@ class BrokenLog:
 
 async def test_records_wait_in_memory_and_none_is_lost() -> None:
     log = BrokenLog()
-    recorder, taken = OpeningRecorder(log), list[bool]()
+    recorder, results = OpeningRecorder(log), list[bool]()
     for number in range(3):
         recorder.put(make_opening(id=f"{number}"))
-        taken.append(await recorder.flush())
-    assert taken == [False, False, True]
+        results.append(await recorder.flush())
+    assert results == [False, False, True]
     assert log.ids == ["0", "1", "2"]

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from plate_cameras.configuration import Schedule
 from plate_cameras.store.lists.list_lookup import ListEntry
-from tests.plate_cameras.gates.gate_world import DAY, NIGHT, TEXTS, GateWorld
+from tests.plate_cameras.gates.driveway import DAY, NIGHT, TEXTS
+from tests.plate_cameras.gates.gate_world import GateWorld
 
 HISTORIES = int(os.environ.get("HISTORIES", "0"))
 SHORTENED = Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink
@@ -158,14 +159,14 @@ class GateMachine(RuleBasedStateMachine):
         world.recover()
         turns_s = len(world.vehicles) * max(gate.open_s, gate.pulse_s)
         world.wait(turns_s + GETS_IN_S)
-        entries, waiting = world.store.entries, []
+        entries, candidates = world.store.entries, []
         for vehicle in world.vehicles.values():
             entry = world.find_entry(gate, vehicle.text, entries)
             if entry and not world.obstacle(gate, vehicle, entries):
-                waiting.append(
+                candidates.append(
                     (vehicle, world.is_held_off((vehicle.text, entry.text), turns_s + GETS_IN_S))
                 )
-        assert [one for one, is_held_off in waiting if not is_held_off] == []
+        assert [vehicle for vehicle, is_held_off in candidates if not is_held_off] == []
 
     @invariant()
     def nothing_was_wrong(self) -> None:
@@ -173,8 +174,8 @@ class GateMachine(RuleBasedStateMachine):
 
     @invariant()
     def each_pass_was_asked_for_once(self) -> None:
-        asked = [request.pass_id for request in self.world.requests]
-        assert len(asked) == len({*asked})
+        pass_ids = [request.pass_id for request in self.world.requests]
+        assert len(pass_ids) == len({*pass_ids})
 
     @invariant()
     def no_task_has_failed(self) -> None:

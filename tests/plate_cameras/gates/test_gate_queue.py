@@ -45,7 +45,7 @@ class Driveway:
         recorded_at_s: Steady times of the records.
         decided_at_s: Steady times of the decisions.
         hold_offs: The last openings.
-        told: Recorded passes and reasons.
+        recorded_reasons: Recorded passes and reasons.
         serving: The task that serves the vehicles.
     """
 
@@ -55,7 +55,7 @@ class Driveway:
     recorded_at_s: list[float] = field(default_factory=list)
     decided_at_s: list[float] = field(default_factory=list)
     hold_offs: HoldOffs = field(default_factory=HoldOffs)
-    told: set[tuple[str, str]] = field(default_factory=set)
+    recorded_reasons: set[tuple[str, str]] = field(default_factory=set)
     serving: asyncio.Task[None] = field(init=False)
 
     def run(self, *steps: Step, is_stopped: bool = True, **changes: Any) -> GateQueue:
@@ -91,8 +91,8 @@ class Driveway:
 
     def is_news(self, request: OpeningRequest, reason: str) -> bool:
         key = request.pass_id, reason
-        is_news = key not in self.told
-        self.told.add(key)
+        is_news = key not in self.recorded_reasons
+        self.recorded_reasons.add(key)
         return is_news
 
     def record(self, opening: GateOpening) -> None:
@@ -121,7 +121,7 @@ def test_a_relay_that_cannot_be_reached_fails_in_time_and_the_next_has_its_turn(
 def test_it_is_decided_again_before_each_attempt() -> None:
     driveway = Driveway(ScriptedRelay([AWAY] * 9))
     driveway.run(REQUEST, 0.1, lambda _: driveway.refusals.update(p1="unlisted"), 10)
-    assert driveway.relay.switched == ["on"]
+    assert driveway.relay.calls == ["on"]
     assert driveway.outcomes == [("failed", "cannot connect")]
 
 
@@ -141,7 +141,7 @@ def test_what_may_have_been_done_is_not_asked_again(
     driveway = Driveway(ScriptedRelay([failure]))
     queue = driveway.run(REQUEST, 60 if is_stopped else 1, is_stopped=is_stopped)
     assert driveway.outcomes == [("unknown", reason)]
-    assert driveway.relay.switched == ["on"]
+    assert driveway.relay.calls == ["on"]
     assert driveway.openings[0].delay_s is None
     assert driveway.recorded_at_s[0] <= ATTEMPT_S
     assert driveway.hold_offs.has_asked(queue.gate, "p1")
@@ -190,13 +190,13 @@ def test_a_vehicle_that_tries_again_has_one_record(driveway: Driveway, reason: s
 def test_a_relay_that_may_be_on_is_switched_off_after_the_pulse(
     script: list[Any], on: list[str], off: list[str]
 ) -> None:
-    relay, switched = ScriptedRelay(script, needs_off=True), list[list[str]]()
+    relay, calls = ScriptedRelay(script, needs_off=True), list[list[str]]()
 
     def note(_: GateQueue) -> None:
-        switched.append([*relay.switched])
+        calls.append([*relay.calls])
 
     Driveway(relay).run(REQUEST, 2.9, note, 0.2, note, pulse_s=3)
-    assert switched == [on, off]
+    assert calls == [on, off]
 
 
 def test_a_pulse_is_ended_after_a_restart_of_its_task() -> None:
@@ -207,7 +207,7 @@ def test_a_pulse_is_ended_after_a_restart_of_its_task() -> None:
         driveway.serving = asyncio.create_task(queue.serve())
 
     driveway.run(REQUEST, 1.5, lambda _: driveway.serving.cancel(), 0, restart, 1, pulse_s=1)
-    assert relay.switched == ["on", "off", "off"]
+    assert relay.calls == ["on", "off", "off"]
 
 
 @pytest.mark.parametrize("failures", [160, 999])
@@ -217,8 +217,8 @@ def test_a_relay_that_stays_on_is_told_once_and_tried_until_it_is_off(failures: 
     driveway.run(REQUEST, 1 + OFF_S + 10 * OFF_AGAIN_S, pulse_s=1)
     assert driveway.outcomes == [("opened", ""), ("failed", "the relay may still be on: away")]
     assert 1 + OFF_S - 0.5 < driveway.recorded_at_s[1] <= 1 + OFF_S
-    assert relay.switched.count("off") == pytest.approx(OFF_S / 0.2 + 10, abs=20)
-    assert relay.switched[-1] == "off"
+    assert relay.calls.count("off") == pytest.approx(OFF_S / 0.2 + 10, abs=20)
+    assert relay.calls[-1] == "off"
     assert bool(relay.script) == (failures == 999)
 
 
@@ -231,23 +231,23 @@ def test_a_relay_that_stays_on_does_not_hold_up_the_next_vehicle() -> None:
 
     driveway.run(REQUEST, OFF_S + 5, recover, OTHER, OFF_AGAIN_S + 2, pulse_s=1)
     assert [opening.outcome for opening in driveway.openings] == ["opened", "failed", "opened"]
-    assert relay.switched[-1] == "off"
+    assert relay.calls[-1] == "off"
 
 
 @pytest.mark.parametrize(
-    ("script", "steps", "waiting", "openings"),
+    ("script", "steps", "requests", "openings"),
     [
         pytest.param([], [REQUEST, 1, OTHER, 1], (OTHER,), 1, id="the gate is open"),
         pytest.param([AWAY] * 9, [REQUEST, 0.1], (REQUEST,), 0, id="the relay is away"),
     ],
 )
 def test_vehicles_that_wait_when_the_gate_is_stopped_stay(
-    script: list[Any], steps: list[Step], waiting: tuple[OpeningRequest, ...], openings: int
+    script: list[Any], steps: list[Step], requests: tuple[OpeningRequest, ...], openings: int
 ) -> None:
     driveway = Driveway(ScriptedRelay(script))
-    assert driveway.run(*steps, open_s=600).waiting == waiting
+    assert driveway.run(*steps, open_s=600).requests == requests
     assert len(driveway.openings) == openings
-    assert driveway.relay.switched == ["on"]
+    assert driveway.relay.calls == ["on"]
 
 
 def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:
@@ -262,12 +262,12 @@ def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:
 
 @pytest.mark.parametrize("turns", range(8))
 def test_nothing_is_decided_after_the_order_to_stop(turns: int) -> None:
-    driveway, decided = Driveway(), list[float]()
+    driveway, decided_at_s = Driveway(), list[float]()
 
     def stop(queue: GateQueue) -> None:
-        decided.extend(driveway.decided_at_s)
+        decided_at_s.extend(driveway.decided_at_s)
         queue.ask_to_stop()
 
     queue = driveway.run(REQUEST, *[0.0] * turns, stop)
-    assert driveway.decided_at_s == decided
-    assert queue.waiting == (() if decided else (REQUEST,))
+    assert driveway.decided_at_s == decided_at_s
+    assert queue.requests == (() if decided_at_s else (REQUEST,))

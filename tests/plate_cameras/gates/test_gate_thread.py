@@ -36,31 +36,33 @@ Openings = list[GateOpening]
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PassStore]:
-    with closing(open_store(Store(), tmp_path)) as opened:
-        opened.lists.create("residents")
-        opened.lists.put("residents", [ListEntry(TEXT)])
-        yield opened
+    with closing(open_store(Store(), tmp_path)) as pass_store:
+        pass_store.lists.create("residents")
+        pass_store.lists.put("residents", [ListEntry(TEXT)])
+        yield pass_store
 
 
 @pytest.fixture
 def relay(monkeypatch: pytest.MonkeyPatch) -> ScriptedRelay:
     """The relay of each gate."""
-    made = ScriptedRelay()
-    monkeypatch.setattr(gate_thread, "make_relay", lambda _: made)
-    return made
+    scripted_relay = ScriptedRelay()
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: scripted_relay)
+    return scripted_relay
 
 
-async def follow(gates: GateThread, *followed: Gate) -> None:
-    await gates.commit(await gates.prepare(Configuration(CAMERAS, gates=followed)))
+async def follow(gates: GateThread, *configured_gates: Gate) -> None:
+    await gates.commit(await gates.prepare(Configuration(CAMERAS, gates=configured_gates)))
 
 
 @asynccontextmanager
-async def running(store: PassStore, *followed: Gate) -> AsyncIterator[tuple[GateThread, Openings]]:
+async def running(
+    store: PassStore, *configured_gates: Gate
+) -> AsyncIterator[tuple[GateThread, Openings]]:
     """Yield the running gates, and what they tell."""
-    told: Openings = []
-    gates = GateThread(store, told.append)
-    await follow(gates, *followed)
-    yield gates, told
+    openings: Openings = []
+    gates = GateThread(store, openings.append)
+    await follow(gates, *configured_gates)
+    yield gates, openings
     await gates.stop()
     await gates.stop()  # with nothing to stop
 
@@ -73,9 +75,9 @@ def fresh_event(kind: str = "agreed", age_s: float = 0.0, **changes: Any) -> Pas
 async def test_a_gate_opens_beside_the_caller_and_is_recorded(
     store: PassStore, relay: ScriptedRelay
 ) -> None:
-    async with running(store, make_gate()) as (gates, told):
+    async with running(store, make_gate()) as (gates, openings):
         gates.offer(fresh_event())
-        await wait(lambda: told, "an opening")
+        await wait(lambda: openings, "an opening")
     assert [opening.outcome for opening in store.openings.page(EVERYTHING).openings] == ["opened"]
     assert relay.is_closed
 
@@ -83,18 +85,18 @@ async def test_a_gate_opens_beside_the_caller_and_is_recorded(
 async def test_a_relay_that_blocks_does_not_block_the_caller(
     store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entered, leave = threading.Event(), threading.Event()
+    has_begun, may_go = threading.Event(), threading.Event()
 
     async def block(_: object) -> None:
-        entered.set()
-        leave.wait(30)
+        has_begun.set()
+        may_go.wait(30)
 
     monkeypatch.setattr(relay, "switch_on", block)
     async with running(store, make_gate()) as (gates, _):
         gates.offer(fresh_event())
-        await wait(entered.is_set, "the relay's call")
+        await wait(has_begun.is_set, "the relay's call")
         gates.offer(fresh_event())
-        leave.set()
+        may_go.set()
 
 
 async def test_wrong_settings_change_nothing(store: PassStore) -> None:
@@ -106,25 +108,25 @@ async def test_wrong_settings_change_nothing(store: PassStore) -> None:
 
 @pytest.mark.usefixtures("relay")
 async def test_a_vehicle_that_stands_there_before_the_first_gate_gets_in(store: PassStore) -> None:
-    async with running(store) as (gates, told):
-        assert "gates" not in [one.name for one in threading.enumerate()]  # without a gate
+    async with running(store) as (gates, openings):
+        assert "gates" not in [thread.name for thread in threading.enumerate()]  # without a gate
         gates.offer(fresh_event(id="left", age_s=30))
         gates.offer(fresh_event("closed", id="left"))
         gates.offer(fresh_event(age_s=30))
         await follow(gates, make_gate())
         gates.notice(Sighting("gate", ("pass-1",), steady_s()))
-        await wait(lambda: told and told[-1].outcome == "opened", "an opening")
-    assert {one.pass_id for one in told} == {"pass-1"}
+        await wait(lambda: openings and openings[-1].outcome == "opened", "an opening")
+    assert {opening.pass_id for opening in openings} == {"pass-1"}
 
 
 @pytest.mark.usefixtures("relay")
 async def test_an_event_that_cannot_be_used_is_seen_and_the_next_is_used(
     store: PassStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with running(store, make_gate(zones=("entry",))) as (gates, told):
+    async with running(store, make_gate(zones=("entry",))) as (gates, openings):
         gates.offer(fresh_event(id="strange", zones=None))
         gates.offer(fresh_event())
-        await wait(lambda: told, "an opening")
+        await wait(lambda: openings, "an opening")
         status = gates.task_statuses[0]
         gates.offer(fresh_event("closed", id="strange"))
     assert status.failures == 1
@@ -143,16 +145,16 @@ async def test_the_end_of_the_thread_is_told(
 
     monkeypatch.setattr(relay, "switch_on", end)
     async with running(store) as (gates, _):
-        given_up = asyncio.ensure_future(gates.wait_for_fatal())
-        waiting = asyncio.ensure_future(gates.wait_for_fatal())
+        first_wait = asyncio.ensure_future(gates.wait_for_fatal())
+        second_wait = asyncio.ensure_future(gates.wait_for_fatal())
         await asyncio.sleep(0)
-        given_up.cancel()
+        first_wait.cancel()
         await follow(gates, make_gate())
-        assert not waiting.done()
+        assert not second_wait.done()
         gates.offer(fresh_event())
         with pytest.raises(FatalTaskError, match="the gates have stopped: SystemExit"):
-            await asyncio.wait_for(waiting, 30)
+            await asyncio.wait_for(second_wait, 30)
         gates.offer(fresh_event())  # nobody is there
         await wait(lambda: not gates.task_statuses[0].is_running, "the end of the thread")
-    assert given_up.cancelled()
+    assert first_wait.cancelled()
     assert "the gates have stopped" in caplog.text

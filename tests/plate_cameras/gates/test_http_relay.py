@@ -58,20 +58,20 @@ def serve_and_switch(requests: Requests, status: int = 200, **options: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "sent"),
+    ("kind", "body", "content"),
     [
         ("application/json", '{"at": "$camera"}', r'{"at": "the \"yard\""}'),
         ("application/x-www-form-urlencoded", "b=$camera&c=$text", "b=the%20%22yard%22&c=A123BC77"),
     ],
 )  # fmt: skip
 def test_names_are_escaped_and_secrets_come_from_the_environment(
-    kind: str, body: str, sent: str
+    kind: str, body: str, content: str
 ) -> None:
     requests: Requests = []
     login = {"header.X-Api-Key": "env:KEY", "user": "plates", "password": "env:KEY"}
     serve_and_switch(requests, body=body, content_type=kind, **login)
-    ((method, headers, received),) = requests
-    assert (method, headers["Content-Type"], received) == ("POST", kind, sent)
+    ((method, headers, request_body),) = requests
+    assert (method, headers["Content-Type"], request_body) == ("POST", kind, content)
     assert headers["X-Api-Key"] == "secret"
     assert headers["Authorization"] == "Basic cGxhdGVzOnNlY3JldA=="
 
@@ -79,8 +79,8 @@ def test_names_are_escaped_and_secrets_come_from_the_environment(
 @pytest.mark.parametrize(
     ("status", "is_rejected"),
     [
-        *((one, True) for one in (400, 401, 404, 429)),
-        *((one, False) for one in (302, 307, 500, 503)),
+        *((code, True) for code in (400, 401, 404, 429)),
+        *((code, False) for code in (302, 307, 500, 503)),
     ],
 )
 def test_only_after_a_rejection_the_relay_has_certainly_not_opened(
@@ -107,7 +107,7 @@ def rough_server(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
     Yields:
         The address, and what the connections have sent.
     """
-    received: list[bytes] = []
+    requests: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -117,12 +117,12 @@ def rough_server(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
                 except OSError:  # closed at the end of the test
                     return
                 with connection, suppress(OSError):
-                    received.append(connection.recv(65536))
+                    requests.append(connection.recv(65536))
                     connection.sendall(answer)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/", received
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/", requests
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def rough_server(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
     ],
 )
 def test_a_connection_that_ends_early_is_not_tried_again(answer: bytes) -> None:
-    with rough_server(answer, b"HTTP/1.1 200 OK\r\n\r\n") as (url, received):
+    with rough_server(answer, b"HTTP/1.1 200 OK\r\n\r\n") as (url, requests):
         assert may_have_opened(lambda: switch_on(url), "lost")
-    assert len(received) == 1
+    assert len(requests) == 1
 
 
 def test_a_long_body_is_not_read() -> None:
@@ -212,13 +212,13 @@ def test_each_opening_has_its_own_connection_and_no_cookie() -> None:
     baking = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
 
     async def run(url: str) -> None:
-        named = url.replace("127.0.0.1", "localhost")  # aiohttp takes no cookie of an address
-        relay = HttpRelay(make_gate(url=named), {})
+        address = url.replace("127.0.0.1", "localhost")  # aiohttp takes no cookie of an address
+        relay = HttpRelay(make_gate(url=address), {})
         await relay.switch_on(REQUEST)
         await relay.switch_on(REQUEST)
         await relay.close()
 
-    with rough_server(baking, baking) as (url, received):
+    with rough_server(baking, baking) as (url, requests):
         asyncio.run(run(url))
-    assert len(received) == 2
-    assert b"cookie" not in b"".join(received).lower()
+    assert len(requests) == 2
+    assert b"cookie" not in b"".join(requests).lower()

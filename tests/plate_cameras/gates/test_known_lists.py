@@ -30,7 +30,7 @@ class Shelf:
         revision: State of the list.
         failure: The error of each call; None if they work.
         within_s: Ages of openings in the requests.
-        aged: Openings with their ages.
+        recent_openings: Openings with their ages.
         changes: Number of changes that were reported.
     """
 
@@ -40,7 +40,7 @@ class Shelf:
         self.revision = 1
         self.failure: Exception | None = None
         self.within_s: list[float] = []
-        self.aged: list[tuple[GateOpening, float]] = []
+        self.recent_openings: list[tuple[GateOpening, float]] = []
         self.changes = 0
         self.hold_offs = HoldOffs()
         self.lists = KnownLists(self, self.hold_offs, lambda: self.now_s)
@@ -61,7 +61,7 @@ class Shelf:
 
     def recent(self, within_s: float) -> Sequence[tuple[GateOpening, float]]:
         self.within_s.append(within_s)
-        return self.aged
+        return self.recent_openings
 
     def read(self) -> None:
         run_virtually(self.lists.read())
@@ -72,7 +72,7 @@ def test_the_age_counts_from_the_beginning_of_the_call() -> None:
     shelf.takes_s = 3.0
     shelf.read()
     assert shelf.lists.age_s == 3.0
-    assert [one.name for one in shelf.lists.named(["residents"])] == ["residents"]
+    assert [plate_list.name for plate_list in shelf.lists.find(["residents"])] == ["residents"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_after_any_error_the_lists_stay_and_get_older(failure: Exception) -> Non
     shelf.failure, shelf.now_s = failure, 107.0
     shelf.read()
     assert shelf.lists.age_s == 7.0
-    assert shelf.lists.named(["residents"]) != []
+    assert shelf.lists.find(["residents"]) != []
     assert shelf.changes == 1
 
 
@@ -165,11 +165,11 @@ def test_old_openings_are_forgotten_but_not_that_they_were_asked_for() -> None:
 
 
 def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_lists_module, "MAX_KNOWN", 2)
+    monkeypatch.setattr(known_lists_module, "MAX_OPENINGS", 2)
     hold_offs = HoldOffs()
     hold_offs.add(make_opening(pass_id="p1"), 1.0)
     hold_offs.add(make_opening(pass_id="p2"), 2.0)
     assert hold_offs.has_asked(make_gate(), "p1")
     hold_offs.add(make_opening(pass_id="p3"), 3.0)
-    known = [hold_offs.has_asked(make_gate(), one) for one in ("p1", "p2", "p3")]
-    assert known == [False, True, True]
+    answers = [hold_offs.has_asked(make_gate(), pass_id) for pass_id in ("p1", "p2", "p3")]
+    assert answers == [False, True, True]

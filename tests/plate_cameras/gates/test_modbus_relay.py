@@ -29,11 +29,11 @@ def make_modbus_gate(port: int, **options: str) -> Any:
 @asynccontextmanager
 async def serving(port: int) -> AsyncIterator[list[tuple[int, int, bool]]]:
     """Run a server of unit 3 with 8 coils; yield unit, coil and value of each write."""
-    written: list[tuple[int, int, bool]] = []
+    writes: list[tuple[int, int, bool]] = []
 
     def trace(sending: bool, pdu: Any) -> Any:
         if isinstance(pdu, WriteSingleCoilRequest) and not sending:
-            written.append((pdu.dev_id, pdu.address, pdu.bits[0]))
+            writes.append((pdu.dev_id, pdu.address, pdu.bits[0]))
         return pdu
 
     bits = SimData(0, count=16, values=False, datatype=DataType.BITS)
@@ -42,30 +42,30 @@ async def serving(port: int) -> AsyncIterator[list[tuple[int, int, bool]]]:
     server = ModbusTcpServer(device, address=("127.0.0.1", port), trace_pdu=trace)
     await server.serve_forever(background=True)
     try:
-        yield written
+        yield writes
     finally:
         await server.shutdown()
 
 
 async def test_the_coil_is_off_at_first_then_on_and_off(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, coil="5", unit="3"), {})
-    async with serving(free_port) as written:
+    async with serving(free_port) as writes:
         await relay.prepare()
         await relay.prepare()
         await relay.switch_on(REQUEST)
         await relay.switch_off()
         await relay.close()
-    assert written == [(3, 5, False), (3, 5, True), (3, 5, False)]
+    assert writes == [(3, 5, False), (3, 5, True), (3, 5, False)]
     assert relay.needs_off
 
 
 async def test_a_relay_that_ends_its_pulse_is_only_switched_on(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, unit="3", ends_pulse="yes"), {})
-    async with serving(free_port) as written:
+    async with serving(free_port) as writes:
         await relay.prepare()
         await relay.switch_on(REQUEST)
         await relay.close()
-    assert written == [(3, 0, True)]
+    assert writes == [(3, 0, True)]
     assert not relay.needs_off
 
 
@@ -73,10 +73,10 @@ async def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> N
     relay = ModbusRelay(make_modbus_gate(free_port, unit="3"), {})
     with pytest.raises(NotSwitchedError, match="cannot connect"):
         await relay.switch_on(REQUEST)
-    async with serving(free_port) as written:
+    async with serving(free_port) as writes:
         await relay.switch_on(REQUEST)
         await relay.close()
-    assert written == [(3, 0, True)]
+    assert writes == [(3, 0, True)]
 
 
 @pytest.mark.parametrize(
@@ -108,20 +108,20 @@ async def test_without_a_clear_answer_the_coil_may_be_on(answer: bytes, message:
 
 
 async def test_a_device_that_sends_without_end_is_left() -> None:
-    ended: list[str] = []
+    ends: list[str] = []
 
     async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             while True:
                 writer.write(b"\x00" * 65536)
                 await writer.drain()
-        ended.append("cut off")
+        ends.append("cut off")
 
     server = await asyncio.start_server(flood, "127.0.0.1", 0)
     relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
     with pytest.raises(RelayError, match="does not answer"):
         await relay.switch_on(REQUEST)
-    await wait(lambda: ended, "the end of the connection")
+    await wait(lambda: ends, "the end of the connection")
     await relay.close()
     server.close()
 

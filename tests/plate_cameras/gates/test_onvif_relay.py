@@ -88,7 +88,7 @@ def test_an_output_is_switched_as_its_device_has_it(
 
     run(device, act)
     assert device.states == [(path, state) for state in states]
-    assert device.rejected == []
+    assert device.rejections == []
 
 
 @pytest.mark.parametrize(
@@ -215,11 +215,11 @@ def test_the_text_of_a_device_is_told_in_one_line() -> None:
 
 
 def test_the_cookies_of_a_device_are_not_kept() -> None:
-    received: list[str] = []
+    cookies: list[str] = []
 
     class Baking(OnvifDevice):
         async def answer(self, request: web.Request) -> web.Response:
-            received.append(request.headers.get("Cookie", ""))
+            cookies.append(request.headers.get("Cookie", ""))
             answer = await super().answer(request)
             answer.set_cookie("much", "x" * 4000)
             return answer
@@ -227,7 +227,7 @@ def test_the_cookies_of_a_device_are_not_kept() -> None:
     device = Baking()
     run(device, open_once)
     assert device.states == [(IO, "active")]
-    assert {*received} == {""}
+    assert {*cookies} == {""}
 
 
 def test_a_small_answer_that_becomes_large_takes_little_memory() -> None:

@@ -21,24 +21,24 @@ def watch(relay: ScriptedRelay, *waits_s: float) -> list[str]:
     """Watch a relay; return the gate's status after each wait."""
 
     async def main() -> list[str]:
-        status, told = GateStatus("north"), []
+        status, errors = GateStatus("north"), []
         watching = asyncio.create_task(watch_relay(relay, status))
         for wait_s in waits_s:
             await asyncio.sleep(wait_s)
-            told.append(status.error)
+            errors.append(status.error)
         watching.cancel()
-        return told
+        return errors
 
     return run_virtually(main())
 
 
 def test_a_relay_that_does_not_answer_the_check_is_told() -> None:
-    told = watch(Broken(["away", None]), 1, PREPARE_EVERY_S + PREPARE_S, PREPARE_EVERY_S)
-    assert told == ["away", "the relay does not answer", ""]
+    errors = watch(Broken(["away", None]), 1, PREPARE_EVERY_S + PREPARE_S, PREPARE_EVERY_S)
+    assert errors == ["away", "the relay does not answer", ""]
 
 
 def test_a_relay_that_stays_away_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    told = watch(Broken(["away", "away", "elsewhere"]), 1, *[PREPARE_EVERY_S] * 3)
-    assert told == ["away", "away", "elsewhere", ""]
-    logged = [record.message for record in caplog.records]
-    assert logged == ["gate north: away", "gate north: elsewhere"]
+    errors = watch(Broken(["away", "away", "elsewhere"]), 1, *[PREPARE_EVERY_S] * 3)
+    assert errors == ["away", "away", "elsewhere", ""]
+    messages = [record.message for record in caplog.records]
+    assert messages == ["gate north: away", "gate north: elsewhere"]

@@ -7,14 +7,15 @@ import pytest
 
 from plate_cameras.configuration import Schedule
 from plate_cameras.store.lists.list_lookup import ListEntry
-from tests.plate_cameras.gates.gate_world import LISTED, NIGHT, GateWorld
+from tests.plate_cameras.gates.driveway import LISTED, NIGHT
+from tests.plate_cameras.gates.gate_world import GateWorld
 
 TEXT, OTHER = "A123BC77", LISTED
 HOUR_S = 3600.0
 
 
 def outcomes(world: GateWorld) -> list[tuple[str, str]]:
-    return [(one.outcome, one.reason) for one in world.told]
+    return [(opening.outcome, opening.reason) for opening in world.openings]
 
 
 def occupy(world: GateWorld) -> None:
@@ -27,12 +28,12 @@ def occupy(world: GateWorld) -> None:
 def test_a_vehicle_gets_in_once_it_is_put_on_the_list(world: GateWorld, waits_s: float) -> None:
     world.appear(TEXT)
     world.wait(waits_s)
-    assert world.told == []
+    assert world.openings == []
     world.put_entry(ListEntry(TEXT))
     world.wait(2.1)
     assert outcomes(world) == [("opened", "")]
-    assert world.told[0].delay_s is not None
-    assert world.told[0].delay_s < 1
+    assert world.openings[0].delay_s is not None
+    assert world.openings[0].delay_s < 1
 
 
 def test_a_schedule_that_begins_lets_a_vehicle_in_and_the_refusal_is_recorded_once(
@@ -59,30 +60,48 @@ def test_lists_that_become_fresh_let_a_vehicle_in(world: GateWorld) -> None:
 
 
 Change = Callable[[GateWorld, str], object]
-"""A change while a vehicle waits, whose pass is given."""
+"""A change while a vehicle waits. It takes the id of the vehicle's pass."""
 
 
 @pytest.mark.parametrize(
     ("change", "outcome"),
     [
-        pytest.param(lambda w, _: w.reload(hold_off_s=61.0), "opened", id="another-setting"),
-        pytest.param(lambda w, _: w.reload(cameras=("yard",)), "refused", id="another-camera"),
-        pytest.param(lambda w, _: w.reload(zones=("far",)), "refused", id="another-zone"),
-        pytest.param(lambda w, _: w.reload(schedule=NIGHT), "refused", id="other-hours"),
-        pytest.param(lambda w, _: w.reload(agreement_threshold=0.99), "refused", id="score"),
-        pytest.param(lambda w, _: w.reload(lists=("staff",)), "refused", id="another-list"),
         pytest.param(
-            lambda w, _: w.take_gate_out(),
+            lambda world, _: world.reload(hold_off_s=61.0), "opened", id="another-setting"
+        ),
+        pytest.param(
+            lambda world, _: world.reload(cameras=("yard",)), "refused", id="another-camera"
+        ),
+        pytest.param(lambda world, _: world.reload(zones=("far",)), "refused", id="another-zone"),
+        pytest.param(lambda world, _: world.reload(schedule=NIGHT), "refused", id="other-hours"),
+        pytest.param(
+            lambda world, _: world.reload(agreement_threshold=0.99), "refused", id="score"
+        ),
+        pytest.param(lambda world, _: world.reload(lists=("staff",)), "refused", id="another-list"),
+        pytest.param(
+            lambda world, _: world.take_gate_out(),
             "refused: the gate was taken out",
             id="the-gate-is-taken-out",
         ),
-        pytest.param(lambda w, v: w.change(v, direction="away"), "refused", id="it-turned"),
-        pytest.param(lambda w, v: w.change(v, side="right"), "refused", id="it-went-back"),
-        pytest.param(lambda w, v: w.change(v, text="A128BC77"), "refused", id="another-text"),
         pytest.param(
-            lambda w, v: w.change(v, agreeing=1, text=OTHER), "refused", id="no-frames-agree"
+            lambda world, vehicle: world.change(vehicle, direction="away"),
+            "refused",
+            id="it-turned",
         ),
-        pytest.param(lambda w, v: w.leave(v), "has left", id="it-has-left"),
+        pytest.param(
+            lambda world, vehicle: world.change(vehicle, side="right"), "refused", id="it-went-back"
+        ),
+        pytest.param(
+            lambda world, vehicle: world.change(vehicle, text="A128BC77"),
+            "refused",
+            id="another-text",
+        ),
+        pytest.param(
+            lambda world, vehicle: world.change(vehicle, agreeing=1, text=OTHER),
+            "refused",
+            id="no-frames-agree",
+        ),
+        pytest.param(lambda world, vehicle: world.leave(vehicle), "has left", id="it-has-left"),
     ],
 )
 def test_what_holds_when_the_turn_of_a_vehicle_comes_decides(
@@ -156,7 +175,7 @@ def test_texts_must_agree_anew_where_the_camera_wants_a_higher_score(world: Gate
     world.reload_cameras(agreement_threshold=0.96)
     world.store.is_away = False
     world.wait(5)
-    assert [one for one, _ in outcomes(world)] == ["refused"]
+    assert [outcome for outcome, _ in outcomes(world)] == ["refused"]
 
 
 def test_one_vehicle_that_cannot_be_looked_at_does_not_keep_others_out(
@@ -168,5 +187,7 @@ def test_one_vehicle_that_cannot_be_looked_at_does_not_keep_others_out(
     world.appear("A128BC77")
     world.put_entry(ListEntry("A128BC77"))
     world.wait(10)
-    assert [one.text for one in world.told if one.outcome == "opened"] == ["A128BC77"]
+    assert [opening.text for opening in world.openings if opening.outcome == "opened"] == [
+        "A128BC77"
+    ]
     assert "task gates has failed" in caplog.text

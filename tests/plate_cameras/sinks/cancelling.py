@@ -42,15 +42,15 @@ class _Steps:
         error: BaseException | None = None
         while True:
             try:
-                waited = steps.throw(error) if error else steps.send(None)
+                step = steps.throw(error) if error else steps.send(None)
             except StopIteration as end:
                 return end.value
             self._canceller.count()
             try:
-                yield waited
+                yield step
                 error = None
-            except BaseException as raised:
-                error = raised
+            except BaseException as failure:
+                error = failure
 
 
 def cancel_everywhere(

@@ -27,38 +27,40 @@ class MemoryOutbox:
 
     Attributes:
         calls: Numbers of calls, by the names of methods.
-        confirmed: Numbers of deliveries that were confirmed together.
+        confirmations: Numbers of deliveries that were confirmed together.
     """
 
     def __init__(
         self, deliveries: Iterable[Delivery] = (), before: Callable[[str], object] = str
     ) -> None:
         self.before, self.calls = before, Counter[str]()
-        self.confirmed: list[int] = []
+        self.confirmations: list[int] = []
         self._entries: dict[tuple[str, str], _Entry] = {}
         self._lock = Lock()
         self.add(deliveries)
 
     def add(self, deliveries: Iterable[Delivery]) -> None:
         with self._lock:
-            for one in deliveries:
-                self._entries.setdefault((one.sink, one.id), _Entry(one, one.created_s))
+            for delivery in deliveries:
+                self._entries.setdefault(
+                    (delivery.sink, delivery.id), _Entry(delivery, delivery.created_s)
+                )
 
     def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
         with self._call("claim"):
-            waiting: dict[str, _Entry] = {}
-            for entry in sorted(self._open(sink), key=lambda one: one.delivery.created_s):
-                waiting.setdefault(entry.delivery.pass_id, entry)
-            due = [entry for entry in waiting.values() if entry.due_s <= now_s][:limit]
-            for entry in due:
+            first_entries: dict[str, _Entry] = {}
+            for entry in sorted(self._open(sink), key=lambda entry: entry.delivery.created_s):
+                first_entries.setdefault(entry.delivery.pass_id, entry)
+            entries = [entry for entry in first_entries.values() if entry.due_s <= now_s][:limit]
+            for entry in entries:
                 entry.due_s = now_s + lease_s
-            return [entry.delivery for entry in due]
+            return [entry.delivery for entry in entries]
 
     def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
         with self._call("confirm"):
-            self.confirmed.append(len(deliveries))
-            for one in deliveries:
-                self._entries[one.sink, one.id].is_done = True
+            self.confirmations.append(len(deliveries))
+            for delivery in deliveries:
+                self._entries[delivery.sink, delivery.id].is_done = True
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         with self._call("postpone"):
@@ -85,14 +87,15 @@ class MemoryOutbox:
             return len(self._open(sink))
 
     def waiting_ids(self, sink: str) -> set[str]:
-        return {one.delivery.id for one in self._open(sink)}
+        return {entry.delivery.id for entry in self._open(sink)}
 
     def next_due_s(self, sink: str) -> float:
         """Return when the next open delivery is due."""
-        return min(one.due_s for one in self._open(sink))
+        return min(entry.due_s for entry in self._open(sink))
 
     def _open(self, sink: str) -> list[_Entry]:
-        return [one for (name, _), one in self._entries.items() if name == sink and not one.is_done]
+        entries = self._entries.values()
+        return [entry for entry in entries if entry.delivery.sink == sink and not entry.is_done]
 
     @contextmanager
     def _call(self, name: str) -> Iterator[None]:

@@ -34,23 +34,23 @@ class ScriptedReceiver:
     """A receiver that fails once with each given error, and then accepts all events.
 
     Attributes:
-        most: The largest number of events that were on their way together.
+        max_under_way: The largest number of events that were on their way together.
     """
 
     def __init__(self, *errors: BaseException, at_once: int = 1) -> None:
         self.errors, self.at_once = [*errors], at_once
-        self.received: list[str] = []
-        self.idle_times = self.under_way = self.most = 0
+        self.received_ids: list[str] = []
+        self.idle_times = self.under_way = self.max_under_way = 0
         self.is_closed = False
 
     async def send(self, delivery: Delivery) -> None:
         self.under_way += 1
-        self.most = max(self.most, self.under_way)
+        self.max_under_way = max(self.max_under_way, self.under_way)
         await asyncio.sleep(0)
         self.under_way -= 1
         if self.errors:
             raise self.errors.pop(0)
-        self.received.append(delivery.id)
+        self.received_ids.append(delivery.id)
 
     async def idle(self) -> None:
         self.idle_times += 1
@@ -63,15 +63,15 @@ class ActingReceiver(ScriptedReceiver):
     """A receiver that awaits the result of a function before it takes an event.
 
     Attributes:
-        begun: Ids of the events for which the function was called.
+        attempts: Ids of the events for which the function was called.
     """
 
     def __init__(self, act: Callable[[], Awaitable[object]], at_once: int = 1) -> None:
         super().__init__(at_once=at_once)
-        self.act, self.begun = act, list[str]()
+        self.act, self.attempts = act, list[str]()
 
     async def send(self, delivery: Delivery) -> None:
-        self.begun.append(delivery.id)
+        self.attempts.append(delivery.id)
         await self.act()
         await super().send(delivery)
 

@@ -59,7 +59,7 @@ async def test_no_sink_waits_for_another_and_new_events_go_out_at_once() -> None
         for number in (1, 2):
             outbox.add([make_delivery(number, sink="works")])
             deliverer.wake()
-            await until_so(lambda wanted=number: deliverer.statuses[1].delivered == wanted)
+            await until_so(lambda count=number: deliverer.statuses[1].delivered == count)
     assert hangs.is_closed
     assert works.is_closed
     assert [status.delivered for status in deliverer.statuses] == [0, 2]
@@ -72,24 +72,24 @@ async def test_the_next_deliverer_gets_at_once_what_a_stopped_one_had_claimed(
     """A second cancellation does not cut the stop short."""
     monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 20.0)
     outbox, next_receiver, may_go = fill(*range(9)), ScriptedReceiver(), asyncio.Event()
-    held = ActingReceiver(may_go.wait, at_once=2)
-    async with running(deliver(outbox, erp=held)) as task:
-        await until_so(lambda: len(held.begun) == 2)
+    receiver = ActingReceiver(may_go.wait, at_once=2)
+    async with running(deliver(outbox, erp=receiver)) as task:
+        await until_so(lambda: len(receiver.attempts) == 2)
         asyncio.get_running_loop().call_later(0.05, may_go.set)
         for _ in range(cancellations):
             task.cancel()
             await asyncio.sleep(0.01)
         await asyncio.wait({task}, timeout=20)
-    assert (task.cancelled(), held.is_closed, held.received) == (True, True, ids(0, 1))
+    assert (task.cancelled(), receiver.is_closed, receiver.received_ids) == (True, True, ids(0, 1))
     async with running(deliver(outbox, erp=next_receiver)):
         await until_so(lambda: not outbox.waiting("erp"))
-    assert next_receiver.received == ids(*range(2, 9))
+    assert next_receiver.received_ids == ids(*range(2, 9))
 
 
 async def test_a_stop_gives_back_what_a_receiver_does_not_answer() -> None:
-    outbox, held = fill(1, 2), ActingReceiver(hang, at_once=2)
-    async with running(deliver(outbox, erp=held)):
-        await until_so(lambda: len(held.begun) == 2)
+    outbox, receiver = fill(1, 2), ActingReceiver(hang, at_once=2)
+    async with running(deliver(outbox, erp=receiver)):
+        await until_so(lambda: len(receiver.attempts) == 2)
     assert len(outbox.claim("erp", 9, NOW_S, 60)) == 2
 
 
@@ -125,11 +125,11 @@ async def test_a_queue_that_fails_is_counted_and_started_again(
     receivers = {"erp": ScriptedReceiver(), "log": ScriptedReceiver()}
     deliverer = deliver(outbox, **receivers)
     async with running(deliverer):
-        await until_so(lambda: all(one.received for one in receivers.values()))
+        await until_so(lambda: all(receiver.received_ids for receiver in receivers.values()))
         counts = {task.name: task.failures for task in deliverer.tasks}
-    (failed,) = (name for name, count in counts.items() if count == 1)
+    (task_name,) = (name for name, count in counts.items() if count == 1)
     assert sorted(counts.values()) == [0, 1]
-    assert caplog.messages == [f"task {failed} has failed; it is started again"]
+    assert caplog.messages == [f"task {task_name} has failed; it is started again"]
 
 
 async def test_what_waits_is_delivered_before_the_end() -> None:
@@ -137,7 +137,7 @@ async def test_what_waits_is_delivered_before_the_end() -> None:
     deliverer = Deliverer({"erp": receiver}, outbox, lambda: NOW_S + 90)
     async with running(deliverer):
         assert await deliverer.drain(20) == 0
-    assert len(receiver.received) == 25
+    assert len(receiver.received_ids) == 25
     assert deliverer.describe_waiting() == []
 
 
@@ -148,14 +148,14 @@ async def test_a_drain_tries_a_resting_sink_once_more() -> None:
         await until_so(lambda: deliverer.statuses[0].failed_attempts == 2)
         outbox.add([make_delivery(3)])
         assert await deliverer.drain(20) == 0
-    assert sorted(receiver.received) == ids(1, 2, 3)
+    assert sorted(receiver.received_ids) == ids(1, 2, 3)
 
 
 async def test_a_drain_ends_within_its_limit_and_names_what_waits() -> None:
     outbox = fill(1, 2)
     outbox.add([make_delivery(1, sink="gone")])
-    gone = ScriptedReceiver(ReceiverGone("410"))
-    deliverer = deliver(outbox, erp=ScriptedReceiver(*[AWAY] * 9), gone=gone)
+    gone_receiver = ScriptedReceiver(ReceiverGone("410"))
+    deliverer = deliver(outbox, erp=ScriptedReceiver(*[AWAY] * 9), gone=gone_receiver)
     assert await asyncio.wait_for(deliverer.drain(1.0), 20) == 3
     assert deliverer.describe_waiting() == [
         "sink erp: 2 events wait for the next run: away",
@@ -171,12 +171,12 @@ async def test_all_that_waited_for_a_receiver_that_was_gone_is_due_when_it_is_en
         await asyncio.sleep(0.05)  # until it waits for its next look
         deliverer.enable()
         await until_so(lambda: not outbox.waiting("erp"))
-    assert sorted(receiver.received) == ids(1, 2)
+    assert sorted(receiver.received_ids) == ids(1, 2)
 
 
 async def test_a_drain_counts_and_gives_back_what_is_not_accepted_within_its_limit() -> None:
     async def answer_once() -> None:
-        if len(receiver.begun) > 1:
+        if len(receiver.attempts) > 1:
             await hang()
 
     outbox, receiver = fill(1, 2, 3), ActingReceiver(answer_once)
@@ -188,9 +188,9 @@ async def test_a_drain_that_is_cancelled_after_its_limit_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 1.0)
-    held = ActingReceiver(hang, at_once=2)
-    draining = asyncio.create_task(deliver(fill(1, 2, 3), erp=held).drain(0.5))
-    await until_so(lambda: len(held.begun) == 2)
+    receiver = ActingReceiver(hang, at_once=2)
+    draining = asyncio.create_task(deliver(fill(1, 2, 3), erp=receiver).drain(0.5))
+    await until_so(lambda: len(receiver.attempts) == 2)
     await asyncio.sleep(0.6)
     draining.cancel()
     await asyncio.wait({draining}, timeout=20)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from plate_cameras.sinks.receiver import MAX_CHARACTERS, MAX_WAIT_S, DeliveryError
+from orchestrator.host.text_lines import MAX_CHARACTERS
+from plate_cameras.sinks.receiver import MAX_WAIT_S, DeliveryError
 from plate_cameras.sinks.sink_status import MAX_LINES, WITHIN_S, FailureLog
 
 

@@ -30,35 +30,35 @@ class Server:
     """A server on this machine that answers each connection by a script.
 
     Attributes:
-        sent: Bytes of its answers.
-        received: What clients have sent.
-        closed: Set when a client has closed a connection.
+        sent_bytes: Bytes of its answers.
+        received_bytes: What clients have sent.
+        is_closed: Set when a client has closed a connection.
     """
 
     def __init__(self, answer: Answer) -> None:
-        self.answer, self.sent, self.port, self.open = answer, 0, 0, 0
-        self.received, self.closed = bytearray(), asyncio.Event()
+        self.answer, self.sent_bytes, self.port, self.connections = answer, 0, 0, 0
+        self.received_bytes, self.is_closed = bytearray(), asyncio.Event()
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async def write(content: bytes) -> None:
             writer.write(content)
             await writer.drain()
-            self.sent += len(content)
+            self.sent_bytes += len(content)
 
-        self.open += 1
+        self.connections += 1
         answering = asyncio.create_task(self.answer(write))
         try:
             while content := await reader.read(65536):
-                self.received += content
+                self.received_bytes += content
         except ConnectionError:
             pass
         finally:
-            self.closed.set()
+            self.is_closed.set()
             answering.cancel()
             writer.transport.abort()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
-            self.open -= 1
+            self.connections -= 1
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -69,7 +69,7 @@ class Server:
         finally:
             server.close()
             await server.wait_closed()
-            while self.open:
+            while self.connections:
                 await asyncio.sleep(0.001)
 
 
@@ -112,9 +112,9 @@ def send(make: Callable[[int], Receiver], answer: Answer) -> int:
             try:
                 await receiver.send(DELIVERY)
             finally:
-                await asyncio.wait_for(server.closed.wait(), 20)
+                await asyncio.wait_for(server.is_closed.wait(), 20)
                 await receiver.close()
-        return server.sent
+        return server.sent_bytes
 
     return asyncio.run(asyncio.wait_for(run(), 40))
 
@@ -150,9 +150,9 @@ async def test_cookies_are_not_kept() -> None:
         await receiver.send(DELIVERY)
         await receiver.send(DELIVERY)
         await receiver.close()
-    received = bytes(server.received).lower()
-    assert received.count(b"post / http") == 2
-    assert b"cookie" not in received
+    content = bytes(server.received_bytes).lower()
+    assert content.count(b"post / http") == 2
+    assert b"cookie" not in content
 
 
 @pytest.mark.parametrize("greeting", [b"", CONNACK], ids=["at all", "after its greeting"])
@@ -168,7 +168,7 @@ async def test_a_broker_that_an_impatient_caller_leaves_is_disconnected() -> Non
         sending = asyncio.create_task(receiver.send(DELIVERY))
         await asyncio.sleep(0.05)
         sending.cancel()
-        await asyncio.wait_for(server.closed.wait(), 20)
+        await asyncio.wait_for(server.is_closed.wait(), 20)
         await receiver.close()
 
 
@@ -186,7 +186,7 @@ async def test_a_broker_that_is_away_is_not_told_by_the_library(
 def publish(size: int, qos: int) -> bytes:
     """Return the beginning of a message of this size."""
     digits = [size >> 7 * at & 127 | (128 if size >> 7 * (at + 1) else 0) for at in range(4)]
-    length = bytes(digits[: next(at for at, one in enumerate(digits) if one < 128) + 1])
+    length = bytes(digits[: next(at for at, digit in enumerate(digits) if digit < 128) + 1])
     return bytes([0x30 | qos << 1]) + length
 
 

@@ -31,6 +31,10 @@ def release() -> Iterator[threading.Event]:
     event.set()
 
 
+def thread_names() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
+
+
 def send(receiver: IsolatedReceiver) -> None:
     async def run() -> None:
         try:
@@ -44,37 +48,37 @@ def send(receiver: IsolatedReceiver) -> None:
 def test_events_and_errors_go_through_and_the_thread_ends_with_the_receiver() -> None:
     receiver = ScriptedReceiver()
     send(IsolatedReceiver("once", receiver))
-    assert (receiver.received, receiver.is_closed) == ([DELIVERY.id], True)
-    until(lambda: "receiver once" not in {one.name for one in threading.enumerate()}, "an end")
+    assert (receiver.received_ids, receiver.is_closed) == ([DELIVERY.id], True)
+    until(lambda: "receiver once" not in thread_names(), "an end")
     with pytest.raises(ReceiverGone, match="410"):
         send(IsolatedReceiver("erp", ScriptedReceiver(ReceiverGone("410"))))
 
 
 def test_what_a_receiver_has_left_running_ends_with_it() -> None:
-    ended: list[bool] = []
+    ends: list[bool] = []
 
     async def leave_a_task() -> None:
         async def wait() -> None:
             try:
                 await asyncio.Event().wait()
             finally:
-                ended.append(True)
+                ends.append(True)
 
         leave_a_task.task = asyncio.create_task(wait())  # type: ignore[attr-defined]
         await asyncio.sleep(0)
 
     send(IsolatedReceiver("leaves", ActingReceiver(leave_a_task)))
-    until(lambda: ended, "the end of the task")
+    until(lambda: ends, "the end of the task")
 
 
 @pytest.mark.parametrize("error", [SystemExit(2), KeyboardInterrupt(), GeneratorExit()])
 def test_an_error_that_ends_processes_is_a_failed_attempt(error: BaseException) -> None:
     receiver = ScriptedReceiver(error)
-    isolated = IsolatedReceiver("erp", receiver)
+    isolated_receiver = IsolatedReceiver("erp", receiver)
     with pytest.raises(DeliveryError, match=type(error).__name__):
-        send(isolated)
-    send(isolated)
-    assert receiver.received == [DELIVERY.id]
+        send(isolated_receiver)
+    send(isolated_receiver)
+    assert receiver.received_ids == [DELIVERY.id]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -89,7 +93,7 @@ def test_a_task_of_a_receiver_that_wants_to_end_the_process_does_not() -> None:
 
     receiver = ActingReceiver(start_one)
     send(IsolatedReceiver("erp", receiver))
-    assert receiver.received == [DELIVERY.id]
+    assert receiver.received_ids == [DELIVERY.id]
 
 
 async def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
@@ -136,5 +140,4 @@ async def test_name_servers_that_hang_use_nobody_elses_threads(
     other = await asyncio.to_thread(lambda: "free")
     await receiver.close()
     assert {*tries}, other == ({"no answer within 0.05 s"}, "free")
-    names = [one.name for one in threading.enumerate() if one.name == "receiver hangs"]
-    assert len(names) <= MAX_THREADS + 1
+    assert thread_names().count("receiver hangs") <= MAX_THREADS + 1

@@ -75,7 +75,7 @@ def test_a_file_is_renamed_when_a_line_does_not_fit(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
+    ("options", "numbers"),
     [
         pytest.param({"rotate_bytes": "1", "kept_files": "2"}, [8, 7, 6], id="two"),
         pytest.param({"rotate_bytes": "1"}, [8, 7, 6, 5, 4, 3], id="five by default"),
@@ -83,10 +83,10 @@ def test_a_file_is_renamed_when_a_line_does_not_fit(path: Path) -> None:
     ],
 )
 def test_the_oldest_files_are_left_out(
-    path: Path, options: dict[str, str], kept: list[int]
+    path: Path, options: dict[str, str], numbers: list[int]
 ) -> None:
     append(path, *range(9), **options)
-    assert [read(file)[0] for file in sorted(path.parent.iterdir())] == kept
+    assert [read(file)[0] for file in sorted(path.parent.iterdir())] == numbers
 
 
 def test_a_full_disk_is_a_failure() -> None:
@@ -99,37 +99,39 @@ def name_of(descriptor: int) -> str:
 
 
 @pytest.fixture
-def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def synced_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the names of the synced files and folders; the list grows with each."""
     names: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: names.append(name_of(descriptor)))
     return names
 
 
-def test_a_new_file_and_its_folders_are_synced(tmp_path: Path, synced: list[str]) -> None:
+def test_a_new_file_and_its_folders_are_synced(tmp_path: Path, synced_names: list[str]) -> None:
     append(tmp_path / "logs" / "gate" / "passes.jsonl", 1, 2)
-    assert synced == [tmp_path.name, "logs", "passes.jsonl", "gate", "passes.jsonl"]
+    assert synced_names == [tmp_path.name, "logs", "passes.jsonl", "gate", "passes.jsonl"]
 
 
-def test_the_name_of_a_file_that_was_there_is_synced_once(path: Path, synced: list[str]) -> None:
+def test_the_name_of_a_file_that_was_there_is_synced_once(
+    path: Path, synced_names: list[str]
+) -> None:
     """The process that created the file may have been killed before its name was on the disk."""
     path.touch()
     append(path, 1, 2)
-    assert synced == ["passes.jsonl", path.parent.name, "passes.jsonl"]
+    assert synced_names == ["passes.jsonl", path.parent.name, "passes.jsonl"]
 
 
-def test_names_that_were_changed_are_synced(path: Path, synced: list[str]) -> None:
+def test_names_that_were_changed_are_synced(path: Path, synced_names: list[str]) -> None:
     append(path, 1, 2, rotate_bytes="1")
-    assert synced == ["passes.jsonl", path.parent.name] * 2
+    assert synced_names == ["passes.jsonl", path.parent.name] * 2
 
 
-def test_a_file_that_somebody_has_moved_is_made_again(path: Path, synced: list[str]) -> None:
-    receiver, moved = open_log(path), path.with_name("old")
+def test_a_file_that_somebody_has_moved_is_made_again(path: Path, synced_names: list[str]) -> None:
+    receiver, moved_path = open_log(path), path.with_name("old")
     asyncio.run(receiver.send(make_delivery(1)))
-    path.rename(moved)
+    path.rename(moved_path)
     asyncio.run(receiver.send(make_delivery(2)))
-    assert (read(path), read(moved)) == ([2], [1])
-    assert synced == ["passes.jsonl", path.parent.name] * 2
+    assert (read(path), read(moved_path)) == ([2], [1])
+    assert synced_names == ["passes.jsonl", path.parent.name] * 2
 
 
 async def test_a_disk_that_hangs_gets_no_second_line(
@@ -157,8 +159,8 @@ def test_a_failed_line_does_not_hold_the_next_one(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver = open_log(path)
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", Mock(side_effect=OSError(5, "Input/output error")))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", Mock(side_effect=OSError(5, "Input/output error")))
         with pytest.raises(DeliveryError, match="cannot write: Input/output error"):
             asyncio.run(receiver.send(make_delivery(1)))
     asyncio.run(receiver.send(make_delivery(1)))

@@ -49,12 +49,12 @@ def broker(tmp_path: Path, free_port: int) -> Broker:
     @contextmanager
     def run(settings: str = "allow_anonymous true") -> Iterator[None]:
         file.write_text(f"listener {free_port} 127.0.0.1\n{settings}\n")
-        with subprocess.Popen([BROKER, "-c", file], stderr=subprocess.DEVNULL) as running:
+        with subprocess.Popen([BROKER, "-c", file], stderr=subprocess.DEVNULL) as process:
             try:
                 until(lambda: _listens(free_port), "a broker")
                 yield
             finally:
-                running.kill()
+                process.kill()
 
     return run
 
@@ -66,7 +66,7 @@ def _listens(port: int) -> bool:
 
 
 @asynccontextmanager
-async def subscribed(
+async def subscribe(
     port: int, **options: Any
 ) -> AsyncIterator[Callable[[], Coroutine[Any, Any, Any]]]:
     """Subscribe to all topics; yield a function that returns the next message."""
@@ -94,18 +94,18 @@ async def test_a_camera_is_announced_and_its_event_published(
 ) -> None:
     delivery = make_delivery(1)
     with broker():
-        async with subscribed(free_port) as receive:
+        async with subscribe(free_port) as receive:
             receiver = make(free_port)
             await receiver.send(delivery)
             topic, device, _ = await receive()
             assert (topic, device["state_topic"]) == (GATE_CONFIG, "plates/gate/pass")
             assert (await receive())[:2] == ("plates/status", "online")
-            sent = {"id": delivery.id, **delivery.document}
-            assert (await receive())[:2] == ("plates/gate/pass", sent)
+            document = {"id": delivery.id, **delivery.document}
+            assert (await receive())[:2] == ("plates/gate/pass", document)
             assert (await receive())[0] == "plates/gate/zones/entry/pass"
             await receiver.close()
             assert (await receive())[:2] == ("plates/status", "offline")
-        async with subscribed(free_port) as receive:
+        async with subscribe(free_port) as receive:
             assert {(await receive())[0] for _ in range(2)} == {GATE_CONFIG, "plates/status"}
 
 
@@ -114,7 +114,7 @@ async def test_a_test_of_the_sink_says_nothing_of_cameras(broker: Broker, free_p
     with broker():
         watching = make(free_port)
         await watching.idle()
-        async with subscribed(free_port) as receive:
+        async with subscribe(free_port) as receive:
             assert {(await receive())[0] for _ in range(2)} == {GATE_CONFIG, "plates/status"}
             await try_sink(Sink("home", "mqtt", f"mqtt://127.0.0.1:{free_port}"))
             assert (await receive())[0] == "plates/test/pass"
@@ -131,16 +131,16 @@ async def test_a_zone_and_a_list_that_are_new_are_announced_once(
     data = delivery.document["data"] | {"zones": ["drawn"], "lists": [{"list": "stolen"}]}
     news = replace(delivery, document=delivery.document | {"data": data})
     with broker():
-        async with subscribed(free_port) as receive:
+        async with subscribe(free_port) as receive:
             receiver = make(free_port)
             await receiver.send(news)
             await receiver.send(news)
             await receiver.close()
             topics = [(await receive())[0] for _ in range(11)]
-    published = ["plates/gate/pass", "plates/gate/zones/drawn/pass", "plates/lists/stolen/pass"]
-    announced = [GATE_CONFIG, "homeassistant/device/plates-list_stolen/config"]
+    event_topics = ["plates/gate/pass", "plates/gate/zones/drawn/pass", "plates/lists/stolen/pass"]
+    device_topics = [GATE_CONFIG, "homeassistant/device/plates-list_stolen/config"]
     status = ["plates/status"]
-    assert topics == [GATE_CONFIG, *status, *announced, *published, *published, *status]
+    assert topics == [GATE_CONFIG, *status, *device_topics, *event_topics, *event_topics, *status]
 
 
 @pytest.mark.server
@@ -153,7 +153,7 @@ async def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
         with pytest.raises(DeliveryError, match="cannot publish"):
             await receiver.send(make_delivery(number))
         with broker():
-            async with subscribed(free_port) as receive:
+            async with subscribe(free_port) as receive:
                 await receiver.send(make_delivery(number))
                 assert (await receive())[:2] == ("plates/status", "online")
                 assert (await receive())[1]["id"] == f"pass-{number}-closed"
@@ -172,7 +172,7 @@ async def test_an_idle_sink_announces_the_cameras_to_a_broker_that_was_started_a
         with broker():
             await receiver.idle()
             await receiver.idle()
-            async with subscribed(free_port) as receive:
+            async with subscribe(free_port) as receive:
                 assert {(await receive())[0] for _ in range(2)} == {GATE_CONFIG, "plates/status"}
     await receiver.close()
 

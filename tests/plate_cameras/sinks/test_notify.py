@@ -65,11 +65,11 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def inbox() -> Iterator[Inbox]:
     _require_library()
-    with Inbox() as opened:
-        thread = threading.Thread(target=opened.serve_forever, args=(0.02,))
+    with Inbox() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
-        yield opened
-        opened.shutdown()
+        yield server
+        server.shutdown()
         thread.join()
 
 
@@ -148,9 +148,9 @@ def test_a_failure_is_told_without_the_address(
 ) -> None:
     inbox.status = status
     receiver = make(inbox.url if status else f"json://a:{WORD}@127.0.0.1:1/{WORD}")
-    with pytest.raises(DeliveryError) as raised:
+    with pytest.raises(DeliveryError) as caught:
         send(receiver, make_hit())
-    assert (str(raised.value), raised.value.kind) == (reason, "cannot notify")
+    assert (str(caught.value), caught.value.kind) == (reason, "cannot notify")
     assert "selector" in log()
     assert WORD not in log()
     assert inbox.paths == [f"/{WORD}"] * bool(status)
@@ -159,12 +159,12 @@ def test_a_failure_is_told_without_the_address(
 def test_a_clock_that_is_set_back_holds_up_no_message(
     inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slept = list[float]()
+    sleeps_s = list[float]()
     receiver = make(inbox.url)
     send(receiver, make_hit())
-    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr("time.sleep", sleeps_s.append)
     send(receiver, make_hit())
-    assert (len(inbox.messages), slept) == (2, [])
+    assert (len(inbox.messages), sleeps_s) == (2, [])
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_an_answer_without_end_is_not_read_for_ever(
     def give() -> Iterator[bytes]:
         for _ in range(2000):
             time.sleep(pause_s)
-            given.append(len(block))
+            sizes.append(len(block))
             yield block
 
-    given = list[int]()
+    sizes = list[int]()
     inbox.answers = give()
     receiver = make(inbox.url)
     from plate_cameras.sinks import short_answers
@@ -188,8 +188,8 @@ def test_an_answer_without_end_is_not_read_for_ever(
     monkeypatch.setattr(short_answers, "MAX_ANSWER_S", 0.5)
     with pytest.raises(DeliveryError, match="cannot notify: no answer"):
         send(receiver, make_hit())
-    assert sum(given) < 20 * short_answers.MAX_ANSWER_BYTES
-    assert len(given) < 2000
+    assert sum(sizes) < 20 * short_answers.MAX_ANSWER_BYTES
+    assert len(sizes) < 2000
 
 
 def test_a_secret_may_stand_in_a_file(inbox: Inbox, tmp_path: Path) -> None:
@@ -212,9 +212,9 @@ def test_a_secret_may_stand_in_a_file(inbox: Inbox, tmp_path: Path) -> None:
 )
 def test_a_wrong_address_is_told_without_its_text(url: str, log: Callable[[], str]) -> None:
     _require_library()
-    with pytest.raises(SettingsError, match=r"^sink guard: url: wanted ") as raised:
+    with pytest.raises(SettingsError, match=r"^sink guard: url: wanted ") as caught:
         make(url)
-    assert WORD not in f"{raised.value} {log()}"
+    assert WORD not in f"{caught.value} {log()}"
 
 
 def test_only_known_services_can_be_used() -> None:
@@ -257,7 +257,7 @@ def test_pictures_are_sent_from_memory(monkeypatch: pytest.MonkeyPatch, url: str
     answer = requests.Response()  # of a service that likes everything
     answer.status_code = 200
     answer._content = b'{"ok": true, "status": 1, "result": [], "success": true}'
-    adapters, smtp, opened = set[type](), Mock(), Mock()
+    adapters, smtp, open_file = set[type](), Mock(), Mock()
 
     def send_nothing(session: requests.Session, *_: object, **__: object) -> requests.Response:
         adapters.update(type(adapter) for adapter in session.adapters.values())
@@ -267,10 +267,10 @@ def test_pictures_are_sent_from_memory(monkeypatch: pytest.MonkeyPatch, url: str
     monkeypatch.setattr("smtplib.SMTP", smtp)
     monkeypatch.setattr("time.sleep", lambda _: None)  # the pause between two pictures
     receiver = make(url)
-    monkeypatch.setattr(builtins, "open", opened)
+    monkeypatch.setattr(builtins, "open", open_file)
     with suppress(DeliveryError):  # some want an answer of their own
         send(receiver, make_hit())
-    assert (bool(adapters) or smtp.called, opened.called) == (True, False)
+    assert (bool(adapters) or smtp.called, open_file.called) == (True, False)
     assert adapters <= {ShortAnswers}
     requests.get("http://localhost:1/")  # somebody else's, without our limits
     assert requests.adapters.HTTPAdapter in adapters

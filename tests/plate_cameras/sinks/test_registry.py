@@ -41,11 +41,11 @@ class Printer:
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = (
+    points = (
         metadata.EntryPoint("printer", f"{__name__}:Printer", "plates.sinks"),
         metadata.EntryPoint("lost", "no_such_module:Printer", "plates.sinks"),
     )
-    entry_points = metadata.EntryPoints(found)
+    entry_points = metadata.EntryPoints(points)
     monkeypatch.setattr(metadata, "entry_points", entry_points.select)
     monkeypatch.setattr(metadata.EntryPoint, "load", _load)
     RECEIVED.clear()
@@ -63,8 +63,8 @@ def test_every_built_in_type_has_a_receiver() -> None:
         Sink("home", "mqtt", "mqtt://broker"),
         Sink("log", "jsonl", "passes.jsonl"),
     )
-    made = make_receivers(Configuration((Camera("gate", ""),), sinks=sinks), {})
-    assert [type(one.receiver) for one in made.values()] == [
+    receivers = make_receivers(Configuration((Camera("gate", ""),), sinks=sinks), {})
+    assert [type(receiver.receiver) for receiver in receivers.values()] == [
         WebhookReceiver,
         MqttReceiver,
         JsonLinesReceiver,

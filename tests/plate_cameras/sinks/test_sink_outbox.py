@@ -41,7 +41,7 @@ def test_accepted_events_are_recorded_together(
 ) -> None:
     site = Site(receiver, 30)
     site.deliver()
-    assert site.outbox.confirmed == sizes
+    assert site.outbox.confirmations == sizes
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_nothing_is_sent_that_could_end_after_its_lease(
 
     site = Site(ActingReceiver(take_long, at_once), 10)
     assert site.deliver() == 0
-    assert len(site.receiver.received) == count
+    assert len(site.receiver.received_ids) == count
     assert len(site.outbox.claim("erp", 99, site.now_s, 60)) == 10 - count
 
 
@@ -70,7 +70,7 @@ async def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixtur
     site.outbox.before = fail
     async with site.running():
         await until_so(lambda: site.queue.wake() or len(caplog.messages) == 2)
-    assert site.receiver.received == ids(0)
+    assert site.receiver.received_ids == ids(0)
     assert caplog.messages == [
         "sink erp: the store cannot be used: away",
         "sink erp: the store can be used again",
@@ -112,7 +112,7 @@ def test_a_sink_goes_on_when_an_outbox_answers_again(
     may_go.set()
     monkeypatch.setattr(outbox_module, "LIMIT_S", 20)
     hanging.deliver()
-    assert hanging.receiver.received == ids(0)
+    assert hanging.receiver.received_ids == ids(0)
 
 
 def test_what_was_not_sent_is_given_back_once_and_rests_with_the_sink() -> None:
@@ -145,28 +145,28 @@ class SlowReceiver:
     """A receiver that waits before and after each event, and rejects some events the first time.
 
     Attributes:
-        taken: Ids of the events that it has, in their order.
-        answered: Ids of events that are confirmed to the sender.
-        repeated: Ids of events that came again after the confirmation.
+        taken_ids: Ids of the events that it has, in their order.
+        answered_ids: Ids of events that are confirmed to the sender.
+        repeated_ids: Ids of events that came again after the confirmation.
     """
 
     at_once = 3
 
-    def __init__(self, *rejected: str) -> None:
-        self.taken: list[str] = []
-        self.answered: set[str] = set()
-        self.repeated: set[str] = set()
-        self._rejected = {*rejected}
+    def __init__(self, *rejected_ids: str) -> None:
+        self.taken_ids: list[str] = []
+        self.answered_ids: set[str] = set()
+        self.repeated_ids: set[str] = set()
+        self._rejected_ids = {*rejected_ids}
 
     async def send(self, delivery: Delivery) -> None:
         await asyncio.sleep(0)
-        if delivery.id in self._rejected:
-            self._rejected.remove(delivery.id)
+        if delivery.id in self._rejected_ids:
+            self._rejected_ids.remove(delivery.id)
             raise DeliveryError("busy")
-        self.taken.append(delivery.id)
-        self.repeated |= {delivery.id} & self.answered
+        self.taken_ids.append(delivery.id)
+        self.repeated_ids |= {delivery.id} & self.answered_ids
         await asyncio.sleep(0)
-        self.answered.add(delivery.id)
+        self.answered_ids.add(delivery.id)
 
     async def idle(self) -> None:
         await asyncio.sleep(0)
@@ -186,8 +186,8 @@ class BusySite:
             if self.outbox.calls.total() == fault_at:
                 raise StoreUnavailable("the database is away")
 
-        agreed = [make_delivery(at, pass_id=f"pass-{at}", kind="agreed") for at in range(3)]
-        events = agreed + [make_delivery(10 + at, pass_id=f"pass-{at}") for at in range(6)]
+        agreed_events = [make_delivery(at, pass_id=f"pass-{at}", kind="agreed") for at in range(3)]
+        events = agreed_events + [make_delivery(10 + at, pass_id=f"pass-{at}") for at in range(6)]
         self.all = {event.id for event in events}
         self.outbox = MemoryOutbox(events, fail)
         self.receiver = SlowReceiver("pass-1-agreed", "pass-4-closed", "pass-5-closed")
@@ -209,15 +209,16 @@ class BusySite:
 
     def find_faults(self) -> Iterator[str]:
         """Yield the violations after a new queue has delivered the rest."""
-        waiting, taken = self.outbox.waiting_ids("erp"), self.receiver.taken
-        yield from (f"{one} was accepted, and waits" for one in self.receiver.answered & waiting)
-        yield from (f"{one} was not sent" for one in self.all - waiting - {*taken})
+        waiting_ids, taken_ids = self.outbox.waiting_ids("erp"), self.receiver.taken_ids
+        accepted_ids = self.receiver.answered_ids & waiting_ids
+        yield from (f"{id_} was accepted, and waits" for id_ in accepted_ids)
+        yield from (f"{id_} was not sent" for id_ in self.all - waiting_ids - {*taken_ids})
         self.now_s, self.queue = 1000.0 + LEASE_S - 201, self.open_queue()
         asyncio.run(self.deliver_in_rounds())
-        yield from (f"{one} stays claimed" for one in self.outbox.waiting_ids("erp"))
-        yield from (f"{one} came again" for one in self.receiver.repeated)
+        yield from (f"{id_} stays claimed" for id_ in self.outbox.waiting_ids("erp"))
+        yield from (f"{id_} came again" for id_ in self.receiver.repeated_ids)
         for at in range(3):
-            kinds = [one for one in taken if one.startswith(f"pass-{at}-")]
+            kinds = [id_ for id_ in taken_ids if id_.startswith(f"pass-{at}-")]
             if kinds != sorted(kinds):  # agreed, then closed
                 yield f"pass-{at} was overtaken"
 
@@ -241,4 +242,4 @@ def test_a_store_that_is_away_for_one_call_costs_nothing(fault_at: int) -> None:
     site = BusySite(fault_at)
     asyncio.run(site.deliver_in_rounds())
     assert [*site.find_faults()] == []
-    assert {*site.receiver.taken} == site.all
+    assert {*site.receiver.taken_ids} == site.all

@@ -128,8 +128,8 @@ class Rebinding(AbstractResolver):
         self.addresses = addresses
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> Any:
-        found = {"hostname": host, "port": port, "family": 2, "proto": 0, "flags": 0}
-        return [found | {"host": address} for address in self.addresses]
+        address = {"hostname": host, "port": port, "family": 2, "proto": 0, "flags": 0}
+        return [address | {"host": ip} for ip in self.addresses]
 
     async def close(self) -> None:
         pass

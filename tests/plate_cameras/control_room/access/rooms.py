@@ -60,8 +60,8 @@ class Room:
 
     def recognize(self, **headers: str) -> tuple[int, str]:
         """Send no picture; return the status and the reason. Who may send pictures gets 400."""
-        sent = {"content-type": "image/jpeg", **headers}
-        answer = self.client.post("/v1/recognize", content=b"", headers=sent)
+        all_headers = {"content-type": "image/jpeg", **headers}
+        answer = self.client.post("/v1/recognize", content=b"", headers=all_headers)
         return answer.status_code, answer.json()["reason"]
 
 
@@ -107,8 +107,8 @@ def open_with_keys(folder: Path) -> Iterator[Room]:
         north='role = "administrator"\ngroups = ["north"]',
         editor='role = "editor"',
     )
-    with open_room(folder, keys=keys, wants_keys=True) as opened:
-        yield opened
+    with open_room(folder, keys=keys, wants_keys=True) as room:
+        yield room
 
 
 def write_keys(folder: Path, **keys: str) -> Path:
@@ -134,7 +134,7 @@ def to_app(
     """Return the gateway's HTTP application with a control room, whose tasks run."""
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[ASGIApp]:
+    async def open_app() -> AsyncIterator[ASGIApp]:
         service, extension = DataPlane(options), make_extension(options)
         duties = [asyncio.create_task(duty) for duty in extension.duties()]
         yield make_app(service, extension)
@@ -144,4 +144,4 @@ def to_app(
         await extension.close()
         await service.close()
 
-    return lasting_app(opened)
+    return lasting_app(open_app)

@@ -48,8 +48,8 @@ group = "south"
 """
 READ = (("A123BC77", 0.95),)
 PLATES = Plates((Plate((40, 100, 140, 125), 0.9, "A123BC77", 0.95, candidates=READ),))
-SHOWN = picture()
-AXIS, OTHER = (VENDORS["axis"](text, SHOWN) for text in ("A123BC77", "B777BB77"))
+JPEG = picture()
+AXIS, OTHER = (VENDORS["axis"](text, JPEG) for text in ("A123BC77", "B777BB77"))
 
 
 @pytest.fixture
@@ -61,15 +61,15 @@ def room(tmp_path: Path) -> Iterator[Room]:
         office='role = "administrator"',
         plain="",
     )
-    with open_room(tmp_path, keys=keys, wants_keys=True, cameras=CAMERAS) as opened:
-        yield opened
+    with open_room(tmp_path, keys=keys, wants_keys=True, cameras=CAMERAS) as new_room:
+        yield new_room
 
 
 def send(
-    room: Room, name: str, sent: tuple[str, bytes], key: str = "camera"
+    room: Room, name: str, message: tuple[str, bytes], key: str = "camera"
 ) -> tuple[int, dict[str, str]]:
     """Send a message as cameras do, with user and password. Return status and answer."""
-    kind, body = sent
+    kind, body = message
     answer = room.client.post(
         f"/v1/ingest/{name}", content=body, headers={"Content-Type": kind}, auth=("admin", key)
     )
@@ -108,16 +108,16 @@ def camera_of(name: str) -> Camera:
 
 @pytest.mark.parametrize("name", VENDORS)
 def test_a_vendors_message_becomes_one_pass_however_often_it_comes(room: Room, name: str) -> None:
-    message = VENDORS[name]("A123BC77", SHOWN)
+    message = VENDORS[name]("A123BC77", JPEG)
     assert send(room, name, message) == (200, {"result": "accepted"})
     assert send(room, name, message) == (200, {"result": "repeated"})
     read(room, camera_of(name))
     assert send(room, name, message) == (200, {"result": "repeated"})
     read(room, camera_of(name))
 
-    [passed] = room.store.search(PassQuery(cameras=(name,)), TESTER).passes
-    readings = room.store.get(passed.id, TESTER).readings
-    assert (passed.text, passed.progress) == ("A123BC77", "closed")
+    [found_pass] = room.store.search(PassQuery(cameras=(name,)), TESTER).passes
+    readings = room.store.get(found_pass.id, TESTER).readings
+    assert (found_pass.text, found_pass.progress) == ("A123BC77", "closed")
     assert {reading.source: reading.text for reading in readings} == {
         "": "A123BC77",
         "camera": "A123BC77",
@@ -140,7 +140,7 @@ def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room)
 
     async def forget(_: PassEvent) -> None: ...
 
-    send(room, "own", form(("shot", "image/jpeg", SHOWN)), "office")
+    send(room, "own", form(("shot", "image/jpeg", JPEG)), "office")
     camera = Camera("own", "push:other", message=MessageForm())
     asyncio.run(read_and_die(camera))
     assert [event.vehicle_pass.text for event in read(room, camera)] == ["A123BC77"]
@@ -160,19 +160,19 @@ def test_a_damaged_picture_is_left_out_and_others_are_read(room: Room) -> None:
 
 
 def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> None:
-    heartbeat = hikvision("", SHOWN, event="heartBeat")
+    heartbeat = hikvision("", JPEG, event="heartBeat")
     assert send(room, "hikvision", heartbeat)[1] == {"result": "ignored"}
     hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
-    send(room, "hikvision", hikvision("A123BC77", SHOWN, time=hour_ago))
-    passed = read(room, camera_of("hikvision"))[-1].vehicle_pass
-    assert time.time() - passed.first_seen_s == pytest.approx(3600, abs=30)
+    send(room, "hikvision", hikvision("A123BC77", JPEG, time=hour_ago))
+    vehicle_pass = read(room, camera_of("hikvision"))[-1].vehicle_pass
+    assert time.time() - vehicle_pass.first_seen_s == pytest.approx(3600, abs=30)
     now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-    assert passed.last_moment_s is not None
-    assert now_s - passed.last_moment_s == pytest.approx(3600, abs=30)
+    assert vehicle_pass.last_moment_s is not None
+    assert now_s - vehicle_pass.last_moment_s == pytest.approx(3600, abs=30)
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "status", "said"),
+    ("name", "key", "status", "detail"),
     [
         ("axis", "office", 200, ""),
         ("axis", "desk", 403, "wanted sender or administrator, got viewer"),
@@ -184,11 +184,11 @@ def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> Non
     ],
 )
 def test_only_its_senders_send_for_a_camera(
-    room: Room, name: str, key: str, status: int, said: str
+    room: Room, name: str, key: str, status: int, detail: str
 ) -> None:
-    got, answer = send(room, name, AXIS, key)
-    assert got == status, answer
-    assert said in answer.get("detail", "")
+    answer_status, answer = send(room, name, AXIS, key)
+    assert answer_status == status, answer
+    assert detail in answer.get("detail", "")
 
 
 def test_a_sender_sees_nothing_and_is_asked_for_user_and_password(room: Room) -> None:
@@ -202,7 +202,7 @@ def test_a_sender_sees_nothing_and_is_asked_for_user_and_password(room: Room) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "sent", "said"),
+    ("name", "message", "detail"),
     [
         ("axis", ("application/json", b'{"plateASCII": "A123BC77"}'), "wanted a picture"),
         ("axis", ("application/json", b"{"), "wanted JSON"),
@@ -210,29 +210,41 @@ def test_a_sender_sees_nothing_and_is_asked_for_user_and_password(room: Room) ->
         ("axis", ("", b""), "got nothing"),
     ],
 )
-def test_a_wrong_message_is_told(room: Room, name: str, sent: tuple[str, bytes], said: str) -> None:
-    status, answer = send(room, name, sent)
+def test_a_wrong_message_is_told(
+    room: Room, name: str, message: tuple[str, bytes], detail: str
+) -> None:
+    status, answer = send(room, name, message)
     assert status == 400
-    assert said in answer["detail"]
+    assert detail in answer["detail"]
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "said", "is_of_all"),
+    ("limit", "value", "detail", "is_of_all"),
     [
-        ("MAX_WAITING", 1, f"pictures of axis that are not read yet.*1 of {len(SHOWN)} b", False),
-        ("MAX_WAITING_BYTES", len(SHOWN) + 1, "pictures of axis that are not read yet", False),
+        (
+            "MAX_WAITING",
+            1,
+            f"pictures of axis that are not read yet.*1 of {len(JPEG)} b",
+            False,
+        ),
+        ("MAX_WAITING_BYTES", len(JPEG) + 1, "pictures of axis that are not read yet", False),
         ("MIN_FREE_BYTES", 10**18, f"{10**18} bytes free on the disk of the database", True),
     ],
 )
 def test_messages_that_nobody_reads_are_refused_at_last(
-    room: Room, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, said: str, is_of_all: bool
+    room: Room,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    value: int,
+    detail: str,
+    is_of_all: bool,
 ) -> None:
     assert send(room, "axis", AXIS)[0] == 200
     monkeypatch.setattr(pushed_pictures, limit, value)
     status, answer = send(room, "axis", OTHER)
     assert status == 503
-    assert re.search(said, answer["detail"])
-    other = send(room, "milesight", VENDORS["milesight"]("B777BB77", SHOWN))
+    assert re.search(detail, answer["detail"])
+    other = send(room, "milesight", VENDORS["milesight"]("B777BB77", JPEG))
     assert other[0] == (503 if is_of_all else 200)
     monkeypatch.undo()
     assert send(room, "axis", OTHER)[1] == {"result": "accepted"}
@@ -241,20 +253,20 @@ def test_messages_that_nobody_reads_are_refused_at_last(
 def test_all_cameras_share_a_limit_and_leave_room_for_each_other(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pushed_pictures, "MAX_ALL_BYTES", most := 10 * len(SHOWN))
+    monkeypatch.setattr(pushed_pictures, "MAX_ALL_BYTES", max_bytes := 10 * len(JPEG))
     names = ["axis", "axis", "milesight", "south", "hikvision"]
     for name, number in itertools.product(names, range(10)):
-        picture = PushedPicture(name, bytes([number]), SHOWN, "", 0.0, 1e9, "wall")
+        picture = PushedPicture(name, bytes([number]), JPEG, "", 0.0, 1e9, "wall")
         with suppress(TooManyWaiting):
             room.store.pushed_pictures.put(picture)
     assert all(room.store.pushed_pictures.waiting(name) for name in names)
     status, answer = send(room, "axis", OTHER)
     assert status == 503
-    assert f"at most {most} bytes of all cameras, got" in answer["detail"]
+    assert f"at most {max_bytes} bytes of all cameras, got" in answer["detail"]
 
 
 def test_what_waits_is_deleted_with_its_plate(room: Room) -> None:
     send(room, "axis", AXIS)
     send(room, "axis", OTHER)
     room.store.delete_plate("A123BC77", TESTER)
-    assert [left.text for left in room.store.pushed_pictures.waiting("axis")] == ["B777BB77"]
+    assert [picture.text for picture in room.store.pushed_pictures.waiting("axis")] == ["B777BB77"]

@@ -25,8 +25,8 @@ class HeldHasher:
     """Stands in for the slow hashes: each verification waits until it is released."""
 
     def __init__(self) -> None:
-        self.released, self.entered = threading.Event(), threading.Semaphore(0)
-        self.running = self.most = 0
+        self.is_released, self.entered = threading.Event(), threading.Semaphore(0)
+        self.running = self.max_running = 0
         self._lock = threading.Lock()
 
     def hash(self, _password: str) -> str:
@@ -35,15 +35,15 @@ class HeldHasher:
     def verify(self, _hash: str, _password: str) -> None:
         with self._lock:
             self.running += 1
-            self.most = max(self.most, self.running)
+            self.max_running = max(self.max_running, self.running)
         self.entered.release()
-        assert self.released.wait(30)
+        assert self.is_released.wait(30)
         with self._lock:
             self.running -= 1
 
 
 @asynccontextmanager
-async def opened(**options: Any) -> AsyncIterator[PasswordChecker]:
+async def open_checker(**options: Any) -> AsyncIterator[PasswordChecker]:
     checker = PasswordChecker(**options)
     yield checker
     checker.close()
@@ -63,7 +63,7 @@ async def opened(**options: Any) -> AsyncIterator[PasswordChecker]:
 async def test_a_password_is_checked(
     password_hash: str | None, password: str, is_right: bool
 ) -> None:
-    async with opened() as checker:
+    async with open_checker() as checker:
         assert await checker.verify(password_hash, password) is is_right
 
 
@@ -73,30 +73,30 @@ def test_the_same_password_has_another_hash_each_time() -> None:
 
 async def test_only_two_are_checked_at_once_and_few_wait() -> None:
     hasher = HeldHasher()
-    async with opened(hasher=hasher) as checker:
+    async with open_checker(hasher=hasher) as checker:
         checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(MAX_WAITING)]
         await asyncio.to_thread(lambda: [hasher.entered.acquire() for _ in range(MAX_CONCURRENT)])
         with pytest.raises(ServiceFull, match="too many people log in at once"):
             await checker.verify("hash", "x")
-        hasher.released.set()
+        hasher.is_released.set()
         assert await asyncio.gather(*checks) == [True] * MAX_WAITING
-    assert hasher.most == MAX_CONCURRENT
+    assert hasher.max_running == MAX_CONCURRENT
 
 
 async def test_several_processes_share_the_threads() -> None:
     hasher = HeldHasher()
-    async with opened(processes=4, hasher=hasher) as checker:
+    async with open_checker(processes=4, hasher=hasher) as checker:
         checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(2)]
         await asyncio.to_thread(hasher.entered.acquire)
-        hasher.released.set()
+        hasher.is_released.set()
         assert await asyncio.gather(*checks) == [True, True]
-    assert hasher.most == 1
+    assert hasher.max_running == 1
 
 
 async def test_an_unknown_name_costs_a_hash_as_well() -> None:
     hasher = HeldHasher()
-    hasher.released.set()
-    async with opened(hasher=hasher) as checker:
+    hasher.is_released.set()
+    async with open_checker(hasher=hasher) as checker:
         assert await checker.verify(None, "x") is False
     assert hasher.entered.acquire(blocking=False)
 

@@ -56,7 +56,7 @@ def test_a_person_who_is_removed_or_disabled_is_out(room: Room, is_removed: bool
 
 
 @pytest.mark.parametrize(
-    ("name", "body", "said"),
+    ("name", "body", "message"),
     [
         pytest.param("clara", {"role": "viewer"}, "password: wanted one for a new", id="none"),
         pytest.param("clara", NEW | {"password": "short"}, "wanted 12 to 200 charac", id="short"),
@@ -72,9 +72,9 @@ def test_a_person_who_is_removed_or_disabled_is_out(room: Room, is_removed: bool
         pytest.param("local", NEW, "name: wanted 1 to 64 small Latin", id="reserved"),
     ],
 )
-def test_what_is_wrong_is_told(unchanged_room: Room, name: str, body: object, said: str) -> None:
+def test_what_is_wrong_is_told(unchanged_room: Room, name: str, body: object, message: str) -> None:
     status, detail = put(unchanged_room, name, body)
-    assert (status, said in detail) == (400, True), detail
+    assert (status, message in detail) == (400, True), detail
 
 
 def test_the_last_administrator_stays(unchanged_room: Room) -> None:

@@ -34,15 +34,15 @@ KEY_OF_DESK = {"Authorization": "Bearer desk"}
 def loopback_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
     """A room without keys, for tests that change nothing."""
     hosts = ("plates.example",)
-    with open_room(tmp_path_factory.mktemp("room"), allowed_hosts=hosts) as opened:
-        yield opened
+    with open_room(tmp_path_factory.mktemp("room"), allowed_hosts=hosts) as room:
+        yield room
 
 
 def asker(room: Room, **headers: str) -> tuple[int, str]:
     """Return the status, and the answer or error, of a request for the caller's identity."""
     answer = room.client.get("/v1/session", headers=headers)
-    told = answer.json()
-    return answer.status_code, told.get("name") or told["detail"]
+    document = answer.json()
+    return answer.status_code, document.get("name") or document["detail"]
 
 
 def test_a_key_has_its_role_and_groups_and_may_do_no_more(unchanged_room: Room) -> None:
@@ -56,8 +56,8 @@ def test_a_key_has_its_role_and_groups_and_may_do_no_more(unchanged_room: Room) 
         "via": "key",
     }
     assert client.get("/v1/people", headers=KEY_OF_DESK).status_code == 403
-    status, said = asker(unchanged_room, authorization="Bearer gate")
-    assert (status, said[:28]) == (403, "the key gate has no role; th")
+    status, detail = asker(unchanged_room, authorization="Bearer gate")
+    assert (status, detail[:28]) == (403, "the key gate has no role; th")
     assert unchanged_room.recognize(authorization="Bearer gate")[0] == 400
 
 
@@ -163,8 +163,8 @@ def test_a_browser_on_loopback_administers_without_keys(loopback_room: Room) -> 
         "te": "trailers",
         "x-csrf-token": "",
     }
-    for sent in ({}, headers):
-        answer = loopback_room.client.get("/v1/session", headers=sent).json()
+    for request_headers in ({}, headers):
+        answer = loopback_room.client.get("/v1/session", headers=request_headers).json()
         who = (answer["name"], answer["role"], answer["via"])
         assert who == ("local", "administrator", "local")
     assert loopback_room.client.get("/v1/people").status_code == 200
@@ -183,14 +183,14 @@ def test_headers_that_our_pages_and_clients_set_are_no_proxys() -> None:
         for file in (PROJECT / folder).rglob("*.*")
         if file.suffix in {".js", ".py"}
     ]
-    named = {
+    names = {
         name.lower()
         for text in texts
         for name in re.findall(r"[\"'`](x-[a-z-]+)[\"'`]", text, re.I)
     }
-    answered = {"x-accel-buffering", "x-content-type-options", "x-codesamples"}
-    assert named - answered >= {"x-reason", "x-csrf-token"}
-    assert [name for name in named - answered if not SENT_HEADERS.fullmatch(name)] == []
+    of_answers = {"x-accel-buffering", "x-content-type-options", "x-codesamples"}
+    assert names - of_answers >= {"x-reason", "x-csrf-token"}
+    assert [name for name in names - of_answers if not SENT_HEADERS.fullmatch(name)] == []
 
 
 def test_a_request_by_http_1_0_is_not_local() -> None:
@@ -210,9 +210,9 @@ def test_strangers_do_not_administer_a_gateway_that_wants_no_keys(tmp_path: Path
 
 def test_a_gateway_without_people_says_how_to_add_one(tmp_path: Path) -> None:
     with open_room(tmp_path, people=(), http=OTHERS) as room:
-        status, said = asker(room)
+        status, detail = asker(room)
         assert status == 403
-        assert "plates people add CAMERAS.toml NAME --role administrator" in said
+        assert "plates people add CAMERAS.toml NAME --role administrator" in detail
 
 
 def test_roles_have_the_same_names_everywhere() -> None:

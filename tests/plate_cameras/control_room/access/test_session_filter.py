@@ -25,11 +25,11 @@ class Sessions:
 
     async def read(self) -> frozenset[bytes]:
         self.reads += 1
-        known = frozenset(map(digest_of, self.tokens))
+        digests = frozenset(map(digest_of, self.tokens))
         await self.goes_on.wait()
         if self.error:
             raise self.error
-        return known
+        return digests
 
     async def ask(self, tokens: Sequence[str]) -> list[bool]:
         return await asyncio.gather(*map(self.knows, tokens))
@@ -71,12 +71,12 @@ async def test_a_session_that_begins_during_a_read_is_found_by_the_next() -> Non
 async def test_a_caller_that_hangs_up_stops_no_other() -> None:
     sessions = Sessions()
     sessions.goes_on.clear()
-    gone, stays = (asyncio.create_task(sessions.knows(TOKEN)) for _ in range(2))
+    first, second = (asyncio.create_task(sessions.knows(TOKEN)) for _ in range(2))
     await asyncio.sleep(0)
-    gone.cancel()
+    first.cancel()
     await asyncio.sleep(0)
     sessions.goes_on.set()
-    assert await stays
+    assert await second
 
 
 async def test_an_ended_session_is_forgotten() -> None:

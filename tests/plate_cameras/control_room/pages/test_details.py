@@ -17,7 +17,7 @@ from plate_cameras.store.lists.plate_entries import check_entries
 from plate_cameras.store.people.people import Person
 
 RUSSIAN = read_room_texts()["ru"]
-DETAILS = {**RUSSIAN.shared.details, **RUSSIAN.details}
+DETAILS = {**RUSSIAN.shared_texts.details, **RUSSIAN.details}
 HOLE = re.compile(r"{\w+}")
 GIF = b"GIF89a" + bytes(40)
 
@@ -25,7 +25,7 @@ GIF = b"GIF89a" + bytes(40)
 def knows(detail: str) -> bool:
     """Tell whether the catalogue has a sentence of a detail, as `sayDetail` of the page does."""
     patterns = ("(.+?)".join(map(re.escape, HOLE.split(sentence))) for sentence in DETAILS)
-    return any(re.search(f"(?:^|: ){one}(?:$|; )", detail, re.DOTALL) for one in patterns)
+    return any(re.search(f"(?:^|: ){pattern}(?:$|; )", detail, re.DOTALL) for pattern in patterns)
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def knows(detail: str) -> bool:
     ],
 )
 def test_a_problem_is_told_in_russian(fail: Callable[[], object]) -> None:
-    with pytest.raises(PlateError) as raised:
+    with pytest.raises(PlateError) as caught:
         fail()
-    assert knows(str(raised.value))
+    assert knows(str(caught.value))
 
 
 def test_russian_details_have_no_other_values() -> None:
     assert not [
-        told
-        for sentence, told in DETAILS.items()
-        if {*HOLE.findall(told)} - {*HOLE.findall(sentence)}
+        translation
+        for sentence, translation in DETAILS.items()
+        if {*HOLE.findall(translation)} - {*HOLE.findall(sentence)}
     ]

@@ -19,9 +19,9 @@ from tests.serving.gateway.http.html_reader import Reader
 
 TEXTS = read_room_texts()
 FOLDER = Path(html.__file__).parent
-SAID = re.compile(r'\bsay\("(\w+)"')
+SAY_CALL = re.compile(r'\bsay\("(\w+)"')
 VALUE = re.compile(r"{(\w+)}")
-OWN = ("language", "shared", "details", "docs")
+OWN = ("language", "shared_texts", "details", "docs")
 """Parts that are another in each language. English details are the service's own."""
 EACH = pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 
@@ -43,14 +43,14 @@ def test_a_page_says_its_language_and_title(page: Page, language: str) -> None:
 def test_nothing_is_inline_or_loaded_from_elsewhere_and_links_lead_to_the_root(page: Page) -> None:
     reader = read(page)
     assert not [name for name in reader.attributes() if name == "style" or name.startswith("on")]
-    links = [*reader.values("src"), *(one["href"] or "" for one in reader.named("link"))]
+    links = [*reader.values("src"), *(link["href"] or "" for link in reader.named("link"))]
     assert not [link for link in links if "//" in link or link.startswith("/")]
     (script,) = reader.named("script")
     assert script["src"] == f"{page.root}control/{page.name}.js"
     assert page.root == ("../" if page.name == "pass" else "")
-    marked = [link["href"] for link in reader.named("a") if link.get("aria-current")]
-    wanted = [] if page.name == "login" else [page.root + page.path[1:].partition("/")[0]]
-    assert marked == wanted
+    current_hrefs = [link["href"] for link in reader.named("a") if link.get("aria-current")]
+    hrefs = [] if page.name == "login" else [page.root + page.path[1:].partition("/")[0]]
+    assert current_hrefs == hrefs
 
 
 def test_each_condition_of_the_audit_has_a_word() -> None:
@@ -72,12 +72,12 @@ def test_the_languages_have_the_same_texts() -> None:
 def test_scripts_say_only_what_there_is() -> None:
     (body,) = read(PAGES[0]).named("body")
     words = json.loads(body["data-words"] or "")
-    said = {name for file in FOLDER.glob("*.js") for name in SAID.findall(file.read_text())}
-    assert not said - {*words}
+    names = {name for file in FOLDER.glob("*.js") for name in SAY_CALL.findall(file.read_text())}
+    assert not names - {*words}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_reason_of_a_gate_is_said_with_its_values(language: str) -> None:
-    said = TEXTS[language].script
-    told = {code: VALUE.findall(said[f"because_{code}"]) for code in REASONS}
-    assert told == {code: VALUE.findall(sentence) for code, sentence in REASONS.items()}
+    texts = TEXTS[language].script
+    values = {code: VALUE.findall(texts[f"because_{code}"]) for code in REASONS}
+    assert values == {code: VALUE.findall(sentence) for code, sentence in REASONS.items()}

@@ -20,14 +20,14 @@ def client() -> TestClient:
 def test_pages_and_files_are_guarded_and_small(client: TestClient) -> None:
     answers = [client.get(path) for path in PATHS]
     names = ("content-security-policy", "cache-control")
-    guards = {(one.status_code, *(one.headers[name] for name in names)) for one in answers}
+    guards = {(answer.status_code, *(answer.headers[name] for name in names)) for answer in answers}
     assert guards == {(200, CSP, "no-cache")}
     assert client.get("/page/drawing.js").status_code == 200  # of the first page
-    assert sum(len(one.content) for one in answers[8:]) < 180_000
+    assert sum(len(answer.content) for answer in answers[8:]) < 180_000
 
 
 @pytest.mark.parametrize(
-    ("path", "accepted", "cookie", "language"),
+    ("path", "header", "cookie", "language"),
     [
         pytest.param("/live", "ru", "", "ru", id="accepted"),
         pytest.param("/live", "ru", "plates_language=en", "en", id="kept"),
@@ -36,10 +36,10 @@ def test_pages_and_files_are_guarded_and_small(client: TestClient) -> None:
     ],
 )
 def test_a_language_is_chosen(
-    client: TestClient, path: str, accepted: str, cookie: str, language: str
+    client: TestClient, path: str, header: str, cookie: str, language: str
 ) -> None:
     client.cookies.clear()
-    answer = client.get(path, headers={"accept-language": accepted, "cookie": cookie})
+    answer = client.get(path, headers={"accept-language": header, "cookie": cookie})
     assert answer.headers["content-language"] == language
 
 

@@ -18,12 +18,12 @@ __all__ = ["server", "sqlite_template"]
 @pytest.fixture
 def room(sqlite_template: Path, tmp_path: Path) -> Iterator[Room]:
     shutil.copy(sqlite_template, tmp_path / "passes.db")
-    with open_room(tmp_path) as opened:
-        yield opened
+    with open_room(tmp_path) as new_room:
+        yield new_room
 
 
 @pytest.fixture
-def filled(room: Room) -> Room:
+def filled_room(room: Room) -> Room:
     """Return a room with a list, a hit of it at the gate, and a pass in the yard."""
     room.store.lists.create("residents", "house 5")
     room.store.lists.import_csv("residents", "text,note\nA123BC77,flat 12\n")

@@ -30,11 +30,12 @@ STATUS = {"state": "playing", "frames": 12, "delay_s": 0.25, "dropped_share": 0.
 
 
 def test_a_camera_that_nobody_watches_is_unknown(room: Room) -> None:
-    shown = room.get("/v1/cameras/gate")
-    assert (shown["state"], shown["updated"], shown["still"]) == ("unknown", None, None)
-    assert (shown["group"], shown["lists"], shown["areas_from"]) == ("east", ["residents"], "file")
+    camera = room.get("/v1/cameras/gate")
+    assert (camera["state"], camera["updated"], camera["still"]) == ("unknown", None, None)
+    assert (camera["group"], camera["lists"]) == ("east", ["residents"])
+    assert camera["areas_from"] == "file"
     assert "secret" not in room.client.get("/v1/cameras").text
-    assert room.get("/v1/c%61meras/gate") == shown
+    assert room.get("/v1/c%61meras/gate") == camera
 
 
 @pytest.mark.parametrize(
@@ -43,9 +44,9 @@ def test_a_camera_that_nobody_watches_is_unknown(room: Room) -> None:
 )
 def test_the_state_is_what_a_watcher_has_told_lately(room: Room, age_s: float, state: str) -> None:
     room.store.live.write_states([CameraState("gate", "watcher-1", time.time() - age_s, STATUS)])
-    shown = room.get("/v1/cameras/gate")
-    assert shown["state"] == state
-    assert (shown["watcher"], shown["frames"], shown["delay_s"]) == ("watcher-1", 12, 0.25)
+    camera = room.get("/v1/cameras/gate")
+    assert camera["state"] == state
+    assert (camera["watcher"], camera["frames"], camera["delay_s"]) == ("watcher-1", 12, 0.25)
 
 
 def test_a_still_has_its_time(room: Room) -> None:
@@ -65,9 +66,9 @@ def test_a_camera_whose_name_has_a_slash_is_reached(room: Room) -> None:
     configuration = replace(room.room.configuration, cameras=(replace(CAMERAS[0], name=name),))
     room.room.configuration = configuration
     room.store.live.write_stills([Still(name, NOW_S, b"a still")])
-    shown = room.get(path)
-    assert (shown["name"], shown["still"]) == (name, f"{path}/still.jpg")
-    assert room.client.get(shown["still"]).content == b"a still"
+    camera = room.get(path)
+    assert (camera["name"], camera["still"]) == (name, f"{path}/still.jpg")
+    assert room.client.get(camera["still"]).content == b"a still"
     assert room.client.put(f"{path}/areas", json=AREAS).json()["areas_from"] == "page"
     assert room.client.get("/v1/cameras/yard/1").status_code == 404
     unknown = room.client.get("/v1/cameras/yard%2F2")
@@ -75,9 +76,9 @@ def test_a_camera_whose_name_has_a_slash_is_reached(room: Room) -> None:
 
 
 def test_areas_are_drawn_and_go_back_to_the_file(room: Room) -> None:
-    drawn = room.client.put("/v1/cameras/gate/areas", json=AREAS).json()
-    assert {name: drawn[name] for name in AREAS} == AREAS
-    assert drawn["areas_from"] == "page"
+    camera = room.client.put("/v1/cameras/gate/areas", json=AREAS).json()
+    assert {name: camera[name] for name in AREAS} == AREAS
+    assert camera["areas_from"] == "page"
     assert room.store.live.areas()["gate"].areas.zones == (
         Zone("lane", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),
     )
@@ -112,13 +113,15 @@ def test_wrong_areas_change_nothing(
     assert room.store.live.areas() == {}
 
 
-def test_an_administrator_of_a_group_reads_the_audit_of_its_people_and_keys(filled: Room) -> None:
+def test_an_administrator_of_a_group_reads_the_audit_of_its_people_and_keys(
+    filled_room: Room,
+) -> None:
     searches = [("clara", ("east",)), ("david", ("west",)), ("local", ()), ("key:desk", ("east",))]
     searches += [("clara", ("east", "west")), ("clara", ())]  # before she came to the east
     for name, groups in searches:
-        filled.store.search(PassQuery(text="A*"), Requester(name, "-", Scope(groups)))
-    filled.enter_as(OF_THE_EAST)
-    assert [who for who, *_ in filled.kinds()] == ["key:desk", "clara"]
+        filled_room.store.search(PassQuery(text="A*"), Requester(name, "-", Scope(groups)))
+    filled_room.enter_as(OF_THE_EAST)
+    assert [who for who, *_ in filled_room.kinds()] == ["key:desk", "clara"]
 
 
 def test_only_administrators_draw_areas_and_read_the_audit(room: Room) -> None:
@@ -127,29 +130,31 @@ def test_only_administrators_draw_areas_and_read_the_audit(room: Room) -> None:
     assert room.client.get("/v1/audit").status_code == 403
 
 
-def test_openings_come_in_pages_and_with_their_pass(filled: Room) -> None:
-    add_openings(filled)
-    first = filled.get("/v1/gates/openings?limit=1")
-    second = filled.get(f"/v1/gates/openings?limit=1&cursor={first['cursor']}")
-    both = first["openings"] + second["openings"]
-    assert [one["camera"] for one in both] == ["yard", "gate"]
+def test_openings_come_in_pages_and_with_their_pass(filled_room: Room) -> None:
+    add_openings(filled_room)
+    first = filled_room.get("/v1/gates/openings?limit=1")
+    second = filled_room.get(f"/v1/gates/openings?limit=1&cursor={first['cursor']}")
+    openings = first["openings"] + second["openings"]
+    assert [item["camera"] for item in openings] == ["yard", "gate"]
     names = ("reason", "reason_code", "reason_values", "delay_s")
-    assert [[one[name] for name in names] for one in both] == [
+    assert [[item[name] for name in names] for item in openings] == [
         ["the text's score is below 0.95", "score", {"threshold": "0.95"}, None],
         ["", "", {}, 0.4],
     ]
     assert second["cursor"] == ""
-    (opening,) = filled.get("/v1/passes/gate-1")["openings"]
+    (opening,) = filled_room.get("/v1/passes/gate-1")["openings"]
     assert (opening["gate"], opening["time"]) == ("barrier", "2025-06-15T15:06:40.000Z")
-    filled.enter_as(OF_THE_EAST)
-    assert [one["camera"] for one in filled.get("/v1/gates/openings")["openings"]] == ["gate"]
+    filled_room.enter_as(OF_THE_EAST)
+    assert [item["camera"] for item in filled_room.get("/v1/gates/openings")["openings"]] == [
+        "gate"
+    ]
 
 
-def test_the_audit_comes_in_pages(filled: Room) -> None:
-    filled.get("/v1/passes?text=A1*")
-    filled.get("/v1/passes?text=B*")
-    first = filled.get("/v1/audit?limit=1")
-    second = filled.get(f"/v1/audit?limit=1&cursor={first['cursor']}")
+def test_the_audit_comes_in_pages(filled_room: Room) -> None:
+    filled_room.get("/v1/passes?text=A1*")
+    filled_room.get("/v1/passes?text=B*")
+    first = filled_room.get("/v1/audit?limit=1")
+    second = filled_room.get(f"/v1/audit?limit=1&cursor={first['cursor']}")
     texts = [search["query"]["text"] for search in first["searches"] + second["searches"]]
     assert texts == ["B*", "A1*"]
-    assert filled.get("/v1/audit?until=2025-06-14")["searches"] == []
+    assert filled_room.get("/v1/audit?until=2025-06-14")["searches"] == []

@@ -34,7 +34,7 @@ async def polling(room: Room) -> AsyncIterator[ChangeFeed]:
     """Return a feed, which runs as soon as somebody listens."""
     feed = ChangeFeed(room.room)
     with feed.listen():
-        await feed.settled()
+        await feed.find_settled_number()
         task = asyncio.create_task(feed.run())
         yield feed
         task.cancel()
@@ -42,7 +42,7 @@ async def polling(room: Room) -> AsyncIterator[ChangeFeed]:
 
 
 @pytest.mark.parametrize(
-    ("notice", "scope", "sent"),
+    ("notice", "scope", "content"),
     [
         pytest.param(NOTICE, EVERYTHING, b"id: 1\nevent: pass.closed\ndata: 1", id="with its hit"),
         pytest.param(NOTICE, OF_THE_GATE, b"id: 1\nevent: pass.closed\ndata: 0", id="without it"),
@@ -50,18 +50,18 @@ async def polling(room: Room) -> AsyncIterator[ChangeFeed]:
     ],
 )
 def test_an_event_is_sent_with_its_number_and_hits_of_own_lists(
-    notice: Notice, scope: Scope, sent: bytes
+    notice: Notice, scope: Scope, content: bytes
 ) -> None:
-    assert notice.to_sse(scope) == sent + b"\n\n"
+    assert notice.to_sse(scope) == content + b"\n\n"
 
 
 async def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
     async with polling(room) as feed:
         with feed.listen() as first, feed.listen() as second:
             await asyncio.to_thread(room.store.write, [make_event("a")], [])
-            (one,), (other,) = await first.next(10), await second.next(10)
-    assert one == other
-    assert (one.kind, one.camera, one.number) == ("pass.closed", "gate", 1)
+            (notice,), (other,) = await first.next(10), await second.next(10)
+    assert notice == other
+    assert (notice.kind, notice.camera, notice.number) == ("pass.closed", "gate", 1)
 
 
 async def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
@@ -72,7 +72,7 @@ async def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
         with feed.listen() as listener:
             for pass_id in ("a", "b"):
                 await asyncio.to_thread(room.store.write, [make_event(pass_id)], [])
-                assert [one.kind for one in await listener.next(10)] == ["pass.closed"]
+                assert [notice.kind for notice in await listener.next(10)] == ["pass.closed"]
     assert "live events wait" in caplog.text
 
 
@@ -90,7 +90,7 @@ async def test_a_listener_waits_no_longer_than_it_wants_and_a_slow_one_is_droppe
 
 
 def test_streams_are_limited_for_one_client_and_in_all() -> None:
-    streams = OpenStreams(most=2, most_of_one=1)
+    streams = OpenStreams(max_streams=2, max_of_client=1)
     with streams.open("anna"):
         with pytest.raises(QuotaExceeded, match="at most 1"), streams.open("anna"):
             pass

@@ -24,10 +24,10 @@ CSV = {"content-type": "text/csv"}
 HTTP: dict[str, Any] = {"type": "http", "method": "GET", "path": "/v1/events"}
 
 
-def listen(room: Room, query: str, wanted: bytes, count: int = 1) -> list[dict[str, str]]:
+def listen(room: Room, query: str, text: bytes, count: int = 1) -> list[dict[str, str]]:
     """Return the events of a stream, once a text has come a number of times."""
     stream = OpenStream(room.client, f"/v1/events?{query}")
-    until(lambda: stream.content.count(wanted) >= count, "events")
+    until(lambda: stream.content.count(text) >= count, "events")
     stream.leave()
     blocks = stream.content.decode().split("\n\n")
     return [dict(re.findall(r"^(\w+): (.*)$", block, re.MULTILINE)) for block in blocks if block]
@@ -41,8 +41,8 @@ def write(room: Room, count: int) -> None:
 def test_everything_that_was_missed_comes_in_its_order(room: Room) -> None:
     count = MAX_WAITING + PAGE + 100
     write(room, count)
-    found = listen(room, "after=0", b"pass.updated", count)
-    assert [one["id"] for one in found[1:]] == [str(number + 1) for number in range(count)]
+    events = listen(room, "after=0", b"pass.updated", count)
+    assert [event["id"] for event in events[1:]] == [str(number + 1) for number in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,18 @@ def test_a_listener_that_comes_too_late_is_told_and_begins_now(
     write(room, 3)
     room.store.delete_expired(NOW_S + CHANGES_S + 1)
     room.store.write([make_event("a", kind="closed")], [])
-    begin, *found = listen(room, f"after={after}", b"\n\n", len(kinds) + 1)
+    begin, *events = listen(room, f"after={after}", b"\n\n", len(kinds) + 1)
     assert begin["retry"] == "3000"
-    assert [(one["event"], one["id"]) for one in found] == [(kind, "4") for kind in kinds]
+    assert [(event["event"], event["id"]) for event in events] == [(kind, "4") for kind in kinds]
 
 
 async def test_a_caller_that_reads_nothing_loses_its_place() -> None:
-    streams, made, place = OpenStreams(most=1), list[str](), ExitStack()
+    streams, steps, place = OpenStreams(max_streams=1), list[str](), ExitStack()
 
     async def chunks() -> Any:
-        made.append("more")
+        steps.append("more")
         yield b"more"
-        made.append("never")
+        steps.append("never")
 
     async def stall(message: Message) -> None:
         if message["type"] != "http.response.start":
@@ -88,16 +88,16 @@ async def test_a_caller_that_reads_nothing_loses_its_place() -> None:
     options: dict[str, Any] = {"media_type": "text/plain", "headers": {}, "send_s": 0.01}
     answer = StreamedResponse(chunks, place, has_rights, **options)
     await asyncio.wait_for(answer(HTTP, wait_for_ever, stall), 20)
-    assert made == ["more"]
+    assert steps == ["more"]
     with streams.open("another"):
         pass
 
 
-def test_a_slow_answer_is_not_given(filled: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled.withdraw_rights()
-    assert filled.client.get("/v1/passes").status_code == 200  # it was quick
+def test_a_slow_answer_is_not_given(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled_room.withdraw_rights()
+    assert filled_room.client.get("/v1/passes").status_code == 200  # it was quick
     monkeypatch.setattr(endpoint, "CHECK_S", 0.0)
-    assert filled.client.get("/v1/passes").status_code == 401
+    assert filled_room.client.get("/v1/passes").status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -111,18 +111,18 @@ def test_a_slow_answer_is_not_given(filled: Room, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_a_body_that_came_too_late_changes_nothing(
-    filled: Room, method: str, path: str, body: dict[str, Any]
+    filled_room: Room, method: str, path: str, body: dict[str, Any]
 ) -> None:
-    before = filled.get("/v1/lists"), filled.get("/v1/audit")
-    filled.withdraw_rights()
-    assert filled.client.request(method, path, **body).status_code == 401
-    assert (filled.get("/v1/lists"), filled.get("/v1/audit")) == before
+    before = filled_room.get("/v1/lists"), filled_room.get("/v1/audit")
+    filled_room.withdraw_rights()
+    assert filled_room.client.request(method, path, **body).status_code == 401
+    assert (filled_room.get("/v1/lists"), filled_room.get("/v1/audit")) == before
 
 
 @pytest.mark.parametrize("path", ["/v1/passes?format=csv", "/v1/plates/A123BC77/export"])
-def test_an_export_breaks_off(filled: Room, path: str) -> None:
-    whole = filled.client.get(path)
-    filled.withdraw_rights()
-    with filled.client.stream("GET", path) as answer:
+def test_an_export_breaks_off(filled_room: Room, path: str) -> None:
+    whole = filled_room.client.get(path)
+    filled_room.withdraw_rights()
+    with filled_room.client.stream("GET", path) as answer:
         assert b"".join(answer.iter_raw()) == b""
     assert (whole.status_code, len(whole.content) > 100) == (200, True)

@@ -26,12 +26,12 @@ from tests.serving.gateway.fuzzing import CHECKED, prepare
 from tests.serving.gateway.http.html_reader import Reader
 
 
-def described(room: Room) -> dict:
+def read_document(room: Room) -> dict:
     return room.get("/openapi.json")
 
 
 def test_every_route_and_field_is_described_beside_those_of_recognition(room: Room) -> None:
-    whole = described(room)
+    whole = read_document(room)
     paths, schemas = whole["paths"], whole["components"]["schemas"]
     assert {*paths["/v1/lists/{name}"]} == {"put", "delete"}
     assert paths.keys() >= PART_OF_THE_ROOM | {"/v1/recognize"}
@@ -59,11 +59,11 @@ def texts_in(document: Any) -> set[str]:
 
 def test_the_descriptions_are_there_in_russian(room: Room) -> None:
     """A few may wait for their translation; those about limits have numbers in them."""
-    known = to_plain({**read_texts()["ru"].docs, **read_room_texts()["ru"].docs})
-    texts = texts_in({**described(room), "responses": {}})
-    missing = sorted(texts - known.keys())
+    translations = to_plain({**read_texts()["ru"].docs, **read_room_texts()["ru"].docs})
+    texts = texts_in({**read_document(room), "responses": {}})
+    missing_texts = sorted(texts - translations.keys())
     assert len(texts) > 300
-    assert len(missing) <= 0.08 * len(texts), missing
+    assert len(missing_texts) <= 0.08 * len(texts), missing_texts
 
 
 def is_checked(path: str) -> bool:
@@ -78,7 +78,7 @@ def describe_room() -> dict[str, Any]:
     routes = rest_routes(cast(ChangeFeed, None))
     whole = document(wants_keys=False, limits=Limits(), more=describe(routes))
     return whole | {
-        "paths": {path: one for path, one in whole["paths"].items() if is_checked(path)}
+        "paths": {path: methods for path, methods in whole["paths"].items() if is_checked(path)}
     }
 
 
@@ -96,9 +96,9 @@ def described_room(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[B
     prepare(request.node)
     with open_room(tmp_path, url="http://localhost") as room:
         room.store.write([make_event("gate-1")], [])
-        described = schemathesis.openapi.from_dict(describe_room(), config=CONFIG)
-        described.app = from_loopback(room.client.app)
-        yield described
+        schema = schemathesis.openapi.from_dict(describe_room(), config=CONFIG)
+        schema.app = from_loopback(room.client.app)
+        yield schema
 
 
 def from_loopback(app: ASGIApp) -> ASGIApp:

@@ -27,15 +27,15 @@ CHANGE = {"old_password": PASSWORD, "password": NEW}
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
     """A room that can be reached from other machines."""
-    with open_room(tmp_path, http=OTHERS) as opened:
-        yield opened
+    with open_room(tmp_path, http=OTHERS) as new_room:
+        yield new_room
 
 
 def logs_in(room: Room, password: str) -> bool:
     """Tell whether Boris can log in with a password. The client's cookies stay."""
-    kept = dict(room.client.cookies)
+    cookies = dict(room.client.cookies)
     answer = room.client.post("/v1/session", json={"name": "boris", "password": password})
-    room.client.cookies = kept
+    room.client.cookies = cookies
     return answer.status_code == 200
 
 
@@ -99,6 +99,6 @@ def test_a_key_has_no_password(tmp_path: Path) -> None:
 
 def test_the_change_is_in_the_audit(room: Room) -> None:
     room.client.put(PATH, json=CHANGE, headers=room.log_in(ANNA.name))
-    found = room.client.get("/v1/audit").json()["searches"]
-    kinds = [(one["who"], one["kind"]) for one in found]
+    searches = room.client.get("/v1/audit").json()["searches"]
+    kinds = [(entry["who"], entry["kind"]) for entry in searches]
     assert kinds[:2] == [("anna", "log in"), ("anna", "change password")]

@@ -19,15 +19,15 @@ from tests.waiting import until
 
 
 def ids(room: Room, query: str = "") -> list[str]:
-    return [one["id"] for one in room.get(f"/v1/passes{query}")["passes"]]
+    return [fields["id"] for fields in room.get(f"/v1/passes{query}")["passes"]]
 
 
-def test_a_pass_has_the_fields_of_its_event_and_more(filled: Room) -> None:
-    (shown,) = filled.get("/v1/passes?camera=gate")["passes"]
+def test_a_pass_has_the_fields_of_its_event_and_more(filled_room: Room) -> None:
+    (fields,) = filled_room.get("/v1/passes?camera=gate")["passes"]
     event = describe_pass(make_event("gate-1").vehicle_pass)
     event["best"] |= {"part": None, "blur": "none"}
-    assert {name: shown[name] for name in event} == event
-    assert {name: shown[name] for name in shown.keys() - event.keys()} == {
+    assert {name: fields[name] for name in event} == event
+    assert {name: fields[name] for name in fields.keys() - event.keys()} == {
         "lists": [{"list": "residents", "text": "A123BC77", "note": "flat 12", "edits": 0}],
         "crop": "/v1/passes/gate-1/crop.jpg",
         "frame": "/v1/passes/gate-1/frame.jpg",
@@ -36,7 +36,7 @@ def test_a_pass_has_the_fields_of_its_event_and_more(filled: Room) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "pass_ids"),
     [
         pytest.param("?text=A123*", ["gate-1"], id="text"),
         pytest.param("?text=\u0410123\u0412\u042177", ["gate-1"], id="cyrillic text"),
@@ -56,18 +56,18 @@ def test_a_pass_has_the_fields_of_its_event_and_more(filled: Room) -> None:
         pytest.param("?until=2025-06-15T15:05:40Z", [], id="until leaves its moment out"),
     ],
 )
-def test_each_filter_is_used(filled: Room, query: str, found: list[str]) -> None:
-    assert ids(filled, query) == found
+def test_each_filter_is_used(filled_room: Room, query: str, pass_ids: list[str]) -> None:
+    assert ids(filled_room, query) == pass_ids
 
 
-def test_pages_follow_one_another(filled: Room) -> None:
-    first = filled.get("/v1/passes?limit=1")
-    second = filled.get(f"/v1/passes?limit=1&cursor={first['cursor']}")
-    (link,) = filled.client.get("/v1/passes?limit=1&until=2030-01-01").links.values()
+def test_pages_follow_one_another(filled_room: Room) -> None:
+    first = filled_room.get("/v1/passes?limit=1")
+    second = filled_room.get(f"/v1/passes?limit=1&cursor={first['cursor']}")
+    (link,) = filled_room.client.get("/v1/passes?limit=1&until=2030-01-01").links.values()
     assert link == {"url": f"?limit=1&until=2030-01-01&cursor={first['cursor']}", "rel": "next"}
-    assert filled.client.get(f"/v1/passes{link['url']}").json() == second
-    assert "link" not in filled.client.get(f"/v1/passes{link['url']}").headers
-    assert [one["id"] for one in first["passes"] + second["passes"]] == ["yard-1", "gate-1"]
+    assert filled_room.client.get(f"/v1/passes{link['url']}").json() == second
+    assert "link" not in filled_room.client.get(f"/v1/passes{link['url']}").headers
+    assert [fields["id"] for fields in first["passes"] + second["passes"]] == ["yard-1", "gate-1"]
     assert second["cursor"] == ""
 
 
@@ -95,21 +95,21 @@ def test_a_wrong_query_is_told(room: Room, query: str, detail: str) -> None:
     assert re.search(detail, answer.json()["detail"])
 
 
-def test_a_single_pass_has_its_readings(filled: Room) -> None:
-    shown = filled.get("/v1/passes/gate-1")
-    assert [reading["is_best"] for reading in shown["readings"]] == [False, True]
-    assert shown["readings"][1]["xyxy"] == [10.0, 20.0, 110.0, 45.0]
-    assert shown["openings"] == []
-    assert shown["lists"][0]["list"] == "residents"
+def test_a_single_pass_has_its_readings(filled_room: Room) -> None:
+    fields = filled_room.get("/v1/passes/gate-1")
+    assert [reading["is_best"] for reading in fields["readings"]] == [False, True]
+    assert fields["readings"][1]["xyxy"] == [10.0, 20.0, 110.0, 45.0]
+    assert fields["openings"] == []
+    assert fields["lists"][0]["list"] == "residents"
 
 
-def test_pictures_are_private_and_kept_by_browsers(filled: Room) -> None:
-    crop = filled.client.get("/v1/passes/gate-1/crop.jpg")
+def test_pictures_are_private_and_kept_by_browsers(filled_room: Room) -> None:
+    crop = filled_room.client.get("/v1/passes/gate-1/crop.jpg")
     assert crop.content == b"crop gate-1"
     assert crop.headers["content-type"] == "image/jpeg"
     assert crop.headers["cache-control"] == "private, no-cache"
-    assert filled.client.get("/v1/passes/gate-1/frame.jpg").content == b"frame gate-1"
-    again = filled.client.get(
+    assert filled_room.client.get("/v1/passes/gate-1/frame.jpg").content == b"frame gate-1"
+    again = filled_room.client.get(
         "/v1/passes/gate-1/crop.jpg", headers={"if-none-match": crop.headers["etag"]}
     )
     assert (again.status_code, again.content) == (304, b"")
@@ -119,8 +119,8 @@ def test_pictures_are_private_and_kept_by_browsers(filled: Room) -> None:
     "path",
     ["/no", "/no/crop.jpg", "/yard-1/side.jpg", "?list=guests", "?format=csv&list=guests"],
 )
-def test_what_is_not_there_is_told(filled: Room, path: str) -> None:
-    assert filled.client.get(f"/v1/passes{path}").status_code == 404
+def test_what_is_not_there_is_told(filled_room: Room, path: str) -> None:
+    assert filled_room.client.get(f"/v1/passes{path}").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -131,18 +131,18 @@ def test_what_is_not_there_is_told(filled: Room, path: str) -> None:
     ],
 )
 def test_counts_by_hour_and_camera(
-    filled: Room, query: str, by: str, count: dict[str, object]
+    filled_room: Room, query: str, by: str, count: dict[str, object]
 ) -> None:
-    found = filled.get(f"/v1/passes/counts{query}")
-    assert found == {"by": by, "counts": [count], "cursor": ""}
+    counts = filled_room.get(f"/v1/passes/counts{query}")
+    assert counts == {"by": by, "counts": [count], "cursor": ""}
 
 
 @pytest.fixture
-def small_pages(filled: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+def small_pages(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
     """Return a room with seven passes, whose files are written three passes at a time."""
     monkeypatch.setattr(csv_export, "MAX_PAGE", 3)
-    filled.store.write([make_event(f"more-{number}") for number in range(5)], [])
-    return filled
+    filled_room.store.write([make_event(f"more-{number}") for number in range(5)], [])
+    return filled_room
 
 
 @pytest.mark.parametrize("how", [{"path": "?format=csv"}, {"accept": "text/csv"}])
@@ -186,8 +186,8 @@ def test_names_are_no_formulas_in_a_file(room: Room, kind: str, zones: str, deli
     assert row["zones"] == zones
 
 
-def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(filled: Room) -> None:
-    content = filled.client.get("/v1/passes?format=excel").content
+def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(filled_room: Room) -> None:
+    content = filled_room.client.get("/v1/passes?format=excel").content
     assert content.startswith(b"\xef\xbb\xbfid;camera;")
     row, _ = csv.DictReader(io.StringIO(content.decode("utf-8-sig")), delimiter=";")
     assert float(row["text_score"].replace(",", ".")) <= 1
@@ -206,53 +206,53 @@ def test_a_file_for_people_has_their_times_and_regions(room: Room) -> None:
     local = datetime.fromtimestamp(NOW_S, ZoneInfo("Europe/Moscow"))
     assert first[2] == f"{local:%Y-%m-%d %H:%M:%S}"
     assert second[2] == "1:01:12"
-    told = ["Стандартный номер", "Москва", "к камере"]
-    assert [first[7], first[9], first[10]] == told
+    texts = ["Стандартный номер", "Москва", "к камере"]
+    assert [first[7], first[9], first[10]] == texts
 
 
-def test_each_look_stands_once_in_the_audit_with_who_and_why(filled: Room) -> None:
+def test_each_look_stands_once_in_the_audit_with_who_and_why(filled_room: Room) -> None:
     for _ in range(2):
-        filled.get("/v1/passes", **{"x-automatic": "true"})  # as a page asks when it is opened
-    first = filled.get("/v1/passes?limit=1", **{"x-reason": "case 7"})
-    filled.get(f"/v1/passes?limit=1&cursor={first['cursor']}", **{"x-reason": "case 7"})
-    filled.get("/v1/passes?text=A123*&reason=case%208")
-    filled.get("/v1/passes/gate-1?neighbours=true")
-    assert filled.kinds() == [
+        filled_room.get("/v1/passes", **{"x-automatic": "true"})  # as a page asks when it is opened
+    first = filled_room.get("/v1/passes?limit=1", **{"x-reason": "case 7"})
+    filled_room.get(f"/v1/passes?limit=1&cursor={first['cursor']}", **{"x-reason": "case 7"})
+    filled_room.get("/v1/passes?text=A123*&reason=case%208")
+    filled_room.get("/v1/passes/gate-1?neighbours=true")
+    assert filled_room.kinds() == [
         ("local", "-", "get", 1),
         ("local", "case 8", "search", 1),
         ("local", "case 7", "search", 2),
         ("local", "-", "search", 2),
     ]
-    searches = filled.get("/v1/audit")["searches"]
-    assert [one["query"].get("automatic", False) for one in searches] == [False] * 3 + [True]
+    searches = filled_room.get("/v1/audit")["searches"]
+    assert [entry["query"].get("automatic", False) for entry in searches] == [False] * 3 + [True]
 
 
-def test_a_pass_has_its_neighbours(filled: Room) -> None:
+def test_a_pass_has_its_neighbours(filled_room: Room) -> None:
     times = {f"gate-{number}": NOW_S + 60 * number for number in range(2, 20)}
     events = [make_event(name, first_seen_s=at_s) for name, at_s in times.items()]
-    filled.store.write(events, [])
-    shown = filled.get("/v1/passes/gate-12?neighbours=true")["neighbours"]
-    assert [one["id"] for one in shown] == [
+    filled_room.store.write(events, [])
+    neighbours = filled_room.get("/v1/passes/gate-12?neighbours=true")["neighbours"]
+    assert [fields["id"] for fields in neighbours] == [
         f"gate-{number}" for number in (*range(17, 12, -1), *range(11, 2, -1))
     ]
-    assert filled.get("/v1/passes/gate-12")["neighbours"] == []
+    assert filled_room.get("/v1/passes/gate-12")["neighbours"] == []
 
 
-def test_a_reason_may_be_required(filled: Room) -> None:
-    filled.require_reasons()
-    answer = filled.client.get("/v1/passes")
+def test_a_reason_may_be_required(filled_room: Room) -> None:
+    filled_room.require_reasons()
+    answer = filled_room.client.get("/v1/passes")
     assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
     assert "X-Reason" in answer.json()["detail"]
-    assert filled.client.get("/v1/passes?format=csv").status_code == 400
-    filled.get("/v1/passes", **{"x-reason": "case 7"})
-    filled.get("/v1/passes/counts")  # shows no plate
+    assert filled_room.client.get("/v1/passes?format=csv").status_code == 400
+    filled_room.get("/v1/passes", **{"x-reason": "case 7"})
+    filled_room.get("/v1/passes/counts")  # shows no plate
 
 
-def test_methods_of_a_path_are_told_and_head_has_no_body(filled: Room) -> None:
-    filled.enter_as(VIEWER)
+def test_methods_of_a_path_are_told_and_head_has_no_body(filled_room: Room) -> None:
+    filled_room.enter_as(VIEWER)
     for path, methods in (("passes", {"GET", "HEAD"}), ("lists/residents", {"PUT", "DELETE"})):
-        refused = filled.client.post(f"/v1/{path}")
-        assert refused.status_code == 405
-        assert {*refused.headers["allow"].split(", ")} == methods
+        answer = filled_room.client.post(f"/v1/{path}")
+        assert answer.status_code == 405
+        assert {*answer.headers["allow"].split(", ")} == methods
     for path in ("passes/gate-1", "passes?format=csv"):
-        assert filled.client.head(f"/v1/{path}").status_code == 200
+        assert filled_room.client.head(f"/v1/{path}").status_code == 200

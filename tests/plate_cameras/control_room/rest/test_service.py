@@ -49,7 +49,7 @@ class Events:
         """Return the fields of the next event, without comments; empty at the end."""
         lines = iter(self.answer.readline, b"")
         block: dict[str, str] = {}
-        for line in (one.decode().rstrip("\n") for one in lines):
+        for line in (content.decode().rstrip("\n") for content in lines):
             name, _, value = line.partition(": ")
             if not line and block:
                 return block
@@ -73,9 +73,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store(folder: Path) -> Iterator[PassStore]:
     """Return the store as `plates watch` opens it."""
-    opened = open_store(Store(), folder)
-    yield opened
-    opened.close()
+    pass_store = open_store(Store(), folder)
+    yield pass_store
+    pass_store.close()
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_a_camera_that_changes_is_told(running: Running, store: PassStore) -> No
     thread = threading.Thread(target=change)
     thread.start()
     # A pass that was stored just before the stream began may come first.
-    block = next(one for one in iter(events.read_block, {}) if one["event"] == "camera")
+    block = next(event for event in iter(events.read_block, {}) if event["event"] == "camera")
     stop.set()
     thread.join()
     assert "id" not in block
@@ -158,26 +158,27 @@ def test_the_client_finds_and_changes_what_the_store_has(
     name = "guests of a/b"
     store.lists.save(name, "house 5", None, TESTER)
     with CamerasClient(f"127.0.0.1:{running.port}") as client:
-        found = list(client.passes(text="K001*", page=2))
-        assert sorted(one.id for one in found) == [f"client-{number}" for number in range(5)]
-        put = client.put_entry(name, "A001KK77", note="one day", valid_until="2026-12-25")
-        assert [*client.entries(name, part="day")] == [put]
+        records = list(client.passes(text="K001*", page=2))
+        ids = sorted(record.id for record in records)
+        assert ids == [f"client-{number}" for number in range(5)]
+        entry = client.put_entry(name, "A001KK77", note="one day", valid_until="2026-12-25")
+        assert [*client.entries(name, part="day")] == [entry]
         assert name in {plate_list.name for plate_list in client.lists()}
-        client.delete_entry(name, put.text)
+        client.delete_entry(name, entry.text)
         assert [*client.entries(name)] == []
         with pytest.raises(RequestError, match="no entry"):
-            client.delete_entry(name, put.text)
+            client.delete_entry(name, entry.text)
 
 
 def test_the_async_client_goes_on_after_an_event(running: Running, store: PassStore) -> None:
-    async def follow(after: int | None, wanted: str) -> LiveEvent:
+    async def follow(after: int | None, pass_id: str) -> LiveEvent:
         async with AsyncCamerasClient(f"127.0.0.1:{running.port}") as client:
             events = client.events(after=after)
             async with aclosing(events):
                 return await anext(
                     event
                     async for event in events
-                    if event.pass_record and event.pass_record.id == wanted
+                    if event.pass_record and event.pass_record.id == pass_id
                 )
 
     begin = int(Events(running).number)

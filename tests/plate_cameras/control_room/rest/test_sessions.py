@@ -28,8 +28,8 @@ WRONG = {"name": "anna", "password": "wrong horse battery"}
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
     """A room that can be reached from other machines."""
-    with open_room(tmp_path, http=OTHERS) as opened:
-        yield opened
+    with open_room(tmp_path, http=OTHERS) as new_room:
+        yield new_room
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +41,9 @@ def open_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Roo
         yield room, room.log_in()
 
 
-def log_in(room: Room, sent: dict[str, str] = RIGHT, **headers: str) -> int:
+def log_in(room: Room, credentials: dict[str, str] = RIGHT, **headers: str) -> int:
     """Return the status of a login."""
-    return int(room.client.post("/v1/session", json=sent, headers=headers).status_code)
+    return int(room.client.post("/v1/session", json=credentials, headers=headers).status_code)
 
 
 def fail_often(room: Room, which: int, times: float, address: str = "127.0.0.1") -> None:
@@ -54,14 +54,14 @@ def fail_often(room: Room, which: int, times: float, address: str = "127.0.0.1")
 
 def test_a_person_logs_in_and_out(room: Room) -> None:
     answer = room.client.post("/v1/session", json=RIGHT | {"name": " Anna"})
-    told = answer.json()
+    session = answer.json()
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     anna = {"name": "anna", "role": "administrator", "groups": [], "via": "session"}
-    assert told == {**anna, "csrf": told["csrf"]}
-    assert room.client.get("/v1/session").json() == told
+    assert session == {**anna, "csrf": session["csrf"]}
+    assert room.client.get("/v1/session").json() == session
     token = room.client.cookies["plates_session"]
-    ended = room.client.delete("/v1/session", headers={"X-CSRF-Token": told["csrf"]})
-    assert ended.status_code == 204
+    goodbye = room.client.delete("/v1/session", headers={"X-CSRF-Token": session["csrf"]})
+    assert goodbye.status_code == 204
     assert not room.client.cookies
     for headers in ({}, {"cookie": f"plates_session={token}"}):  # the session ends, too
         assert room.client.get("/v1/session", headers=headers).status_code == 401
@@ -102,12 +102,12 @@ def test_with_tls_a_cookie_without_the_prefix_does_not_count(tmp_path: Path) -> 
         token = room.client.cookies["__Host-plates_session"]
         assert room.client.get("/v1/session").status_code == 200
         room.client.cookies.clear()
-        injected = {"cookie": f"plates_session={token}"}
-        assert room.client.get("/v1/session", headers=injected).status_code == 401
+        headers = {"cookie": f"plates_session={token}"}
+        assert room.client.get("/v1/session", headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "credentials",
     [
         pytest.param(WRONG, id="password"),
         pytest.param({"name": "clara", "password": PASSWORD}, id="name"),
@@ -117,10 +117,10 @@ def test_with_tls_a_cookie_without_the_prefix_does_not_count(tmp_path: Path) -> 
     ],
 )
 def test_a_wrong_login_does_not_say_what_is_wrong(
-    open_session: tuple[Room, dict[str, str]], sent: dict[str, str]
+    open_session: tuple[Room, dict[str, str]], credentials: dict[str, str]
 ) -> None:
     room, _ = open_session
-    answer = room.client.post("/v1/session", json=sent)
+    answer = room.client.post("/v1/session", json=credentials)
     assert answer.status_code == 401
     assert answer.json()["detail"] == "name or password: wanted those of a person, got others"
     assert "set-cookie" not in answer.headers
@@ -282,8 +282,8 @@ def test_a_site_that_may_send_pictures_may_not_send_cookies_and_is_not_local(
     options = {"keys": write_keys(tmp_path), "wants_keys": True}
     with open_room(tmp_path, cors_origins=("https://shop.example",), **options) as room:
         room.log_in()
-        asked = {**SHOP, "access-control-request-method": "POST"}
-        answer = room.client.options("/v1/recognize", headers=asked)
+        headers = {**SHOP, "access-control-request-method": "POST"}
+        answer = room.client.options("/v1/recognize", headers=headers)
         assert answer.headers["access-control-allow-origin"] == "https://shop.example"
         assert "access-control-allow-credentials" not in answer.headers
         assert room.recognize(**SHOP)[0] == 401

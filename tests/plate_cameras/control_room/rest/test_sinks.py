@@ -30,9 +30,9 @@ def _sinks(room: Room, file: Path) -> None:
 
 
 def test_sinks_are_listed_without_their_addresses(room: Room) -> None:
-    listed = room.get("/v1/sinks")
-    assert listed["sinks"][0] == {"name": "log", "type": "jsonl", "events": ["agreed"]}
-    assert SECRET not in json.dumps(listed)
+    answer = room.get("/v1/sinks")
+    assert answer["sinks"][0] == {"name": "log", "type": "jsonl", "events": ["agreed"]}
+    assert SECRET not in json.dumps(answer)
 
 
 def test_a_test_goes_past_the_filters_and_is_recorded(room: Room, file: Path) -> None:

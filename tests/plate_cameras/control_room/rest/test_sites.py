@@ -23,12 +23,12 @@ LIMITED = Site("car park", ("gate",), ("yard",), max_stay_hours=0.001, forget_da
 
 
 @pytest.fixture
-def site(filled: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+def site(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
     """A room with a site, in which the vehicle of `gate-1` is."""
     monkeypatch.setattr(sites, "unix_s", lambda: NOW_S)
-    filled.room.configuration = replace(filled.room.configuration, sites=(LIMITED,))
-    filled.enter_as(EDITOR)
-    return filled
+    filled_room.room.configuration = replace(filled_room.room.configuration, sites=(LIMITED,))
+    filled_room.enter_as(EDITOR)
+    return filled_room
 
 
 def ids_of(room: Room, query: str = "") -> list[str]:

@@ -36,33 +36,33 @@ def without_limit(schema: dict[str, Any], name: str) -> Iterator[str]:
     if kind == "array":
         if "maxItems" not in schema:
             yield name
-        for one in [schema.get("items"), *schema.get("prefixItems", [])]:
-            if one:
-                yield from without_limit(one, f"{name}[]")
+        for part in [schema.get("items"), *schema.get("prefixItems", [])]:
+            if part:
+                yield from without_limit(part, f"{name}[]")
     if kind == "object":
         if schema.get("additionalProperties") is not False:
             yield f"{name}.*"
-        for key, one in schema.get("properties", {}).items():
-            yield from without_limit(one, f"{name}.{key}")
-    for one in [*schema.get("anyOf", []), *schema.get("oneOf", []), *schema.get("allOf", [])]:
-        yield from without_limit(one, name)
+        for key, part in schema.get("properties", {}).items():
+            yield from without_limit(part, f"{name}.{key}")
+    for part in [*schema.get("anyOf", []), *schema.get("oneOf", []), *schema.get("allOf", [])]:
+        yield from without_limit(part, name)
 
 
 @pytest.mark.parametrize(("path", "operation"), OPERATIONS)
 def test_each_value_that_a_caller_chooses_has_a_limit(path: str, operation: dict[str, Any]) -> None:
-    found: list[str] = []
+    names: list[str] = []
     for parameter in operation["parameters"]:
         if "$ref" in parameter:
             parameter = PART.components["parameters"][parameter["$ref"].rsplit("/", 1)[1]]
-        found += without_limit(parameter["schema"], parameter["name"])
+        names += without_limit(parameter["schema"], parameter["name"])
     for body in operation.get("requestBody", {}).get("content", {}).values():
-        found += without_limit(body["schema"], "body")
-    assert found == [], path
+        names += without_limit(body["schema"], "body")
+    assert names == [], path
 
 
 def is_collection(schema: dict[str, Any]) -> bool:
     """Tell whether an answer is a list of one kind of things."""
-    kinds = [one.get("type") for one in schema["properties"].values()]
+    kinds = [field.get("type") for field in schema["properties"].values()]
     return kinds.count("array") == 1 and len(kinds) <= 3
 
 
@@ -94,13 +94,13 @@ def test_each_collection_comes_in_pages() -> None:
         ("/v1/people", ["anna", "boris"]),
     ],
 )
-def test_things_with_names_come_in_pages(filled: Room, path: str, names: list[str]) -> None:
-    filled.store.lists.create("guests")
+def test_things_with_names_come_in_pages(filled_room: Room, path: str, names: list[str]) -> None:
+    filled_room.store.lists.create("guests")
     for name in ("anna", "boris"):
-        filled.store.people.add(Person(name, "viewer"), "hash", REQUESTER)
-    pages = [*pages_of(filled, f"{path}?")]
-    assert [one["name"] for page in pages for one in page[path.rsplit("/", 1)[1]]] == names
-    answer = filled.client.get(f"{path}?cursor=gone")
+        filled_room.store.people.add(Person(name, "viewer"), "hash", REQUESTER)
+    pages = [*pages_of(filled_room, f"{path}?")]
+    assert [item["name"] for page in pages for item in page[path.rsplit("/", 1)[1]]] == names
+    answer = filled_room.client.get(f"{path}?cursor=gone")
     assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
 
 
@@ -114,13 +114,13 @@ def pages_of(room: Room, path: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("by", ["hour", "camera"])
-def test_counts_come_in_pages(filled: Room, by: str) -> None:
+def test_counts_come_in_pages(filled_room: Room, by: str) -> None:
     earlier = [make_event(f"e{at}", first_seen_s=NOW_S - 7200 * at) for at in range(1, 4)]
-    filled.store.write(earlier, [])
-    whole = filled.get(f"/v1/passes/counts?by={by}")
+    filled_room.store.write(earlier, [])
+    whole = filled_room.get(f"/v1/passes/counts?by={by}")
     assert (len(whole["counts"]), whole["cursor"]) == ({"hour": 4, "camera": 2}[by], "")
-    pages = pages_of(filled, f"/v1/passes/counts?by={by}&offset_minutes=0&")
-    assert [one for page in pages for one in page["counts"]] == whole["counts"]
+    pages = pages_of(filled_room, f"/v1/passes/counts?by={by}&offset_minutes=0&")
+    assert [item for page in pages for item in page["counts"]] == whole["counts"]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def open_two_groups(folder: Path) -> Iterator[Room]:
         yield room
 
 
-def fill(room: Room, group: str, text: str, listed: str) -> None:
+def fill(room: Room, group: str, text: str, second_text: str) -> None:
     """Add data of every kind to a group."""
     store, camera = room.store, f"{group}-gate"
     zone = Zone(f"{group}-zone", ((0.0, 0.5), (1.0, 0.5), (1.0, 1.0)))
@@ -95,7 +95,7 @@ def fill(room: Room, group: str, text: str, listed: str) -> None:
         store.lists.save(f"{group}-{name}", f"house of {group}", 7.0, TESTER)
         store.lists.put(
             f"{group}-{name}",
-            [ListEntry(one, f"note {group}") for one in (text, listed)],
+            [ListEntry(entry_text, f"note {group}") for entry_text in (text, second_text)],
             accepts_doubtful=True,
         )
     store.configure(cameras_of(group))
@@ -103,7 +103,8 @@ def fill(room: Room, group: str, text: str, listed: str) -> None:
     openings = [_opening(group, camera, text), _opening(group, "", text)]
     if group == "south":  # a list of zq7 opens the shared gate for a vehicle of the south
         openings.append(replace(openings[0], gate="yard", list="zq7-cars", entry_text=LISTED))
-    store.openings.write([replace(one, id=f"{group}-{at}") for at, one in enumerate(openings)])
+    numbered = enumerate(openings)
+    store.openings.write([replace(opening, id=f"{group}-{at}") for at, opening in numbered])
     store.live.write_states([CameraState(camera, f"{group}-host", NOW_S, {"error": group})])
     store.live.write_stills([Still(camera, NOW_S, f"still {group}".encode())])
     store.live.draw(camera, Areas(zones=(zone,)), TESTER)
