@@ -23,7 +23,7 @@ from plate_cameras.watching.leases import (
     SHORT_ROUND_S,
     CameraSharing,
     DatabaseCalls,
-    Shared,
+    SharedCameras,
 )
 from tests.plate_cameras.samples import make_event, make_frame
 from tests.virtual_time import virtually
@@ -81,23 +81,23 @@ class Member:
         self.leases = ScriptedLeases()
         self.may_follow = asyncio.Event()
         self.may_follow.set()
-        self.begun = 0
+        self.change_count = 0
         self.now_s = 100.0
-        self.followed: list[list[str]] = []
+        self.follow_calls: list[list[str]] = []
         self.last_claim: LeaseClaim | None = None
         self.open_passes: Mapping[str, int] = {}
         self.faults: list[Exception] = []
-        shared = Shared(lambda: ["gate", "yard"], self.follow, self.count_open, most)
-        self.sharing = CameraSharing(self.leases, shared, watcher="me", clock=lambda: self.now_s)
+        cameras = SharedCameras(lambda: ["gate", "yard"], self.follow, self.count_open, most)
+        self.sharing = CameraSharing(self.leases, cameras, watcher="me", clock=lambda: self.now_s)
 
     async def follow(self, names: Collection[str]) -> None:
         """Change the followed cameras, unless a fault is left; a camera's last pass is closed."""
-        self.begun += 1
+        self.change_count += 1
         await self.may_follow.wait()
         if self.faults:
             raise self.faults.pop()
         self.last_claim = self.claim_at(50.0)
-        self.followed.append(sorted(names))
+        self.follow_calls.append(sorted(names))
 
     def count_open(self, name: str) -> int:
         return self.open_passes.get(name, 0)
@@ -123,13 +123,13 @@ class Member:
     def claim_of(self, last_seen_s: float, *, moment_s: float) -> LeaseClaim | None:
         """Return the claim of a pass, by the steady time of its last frame."""
         event = make_event(camera="gate")
-        passed = replace(event.passed, last_seen_s=last_seen_s, last_moment_s=moment_s)
-        return self.sharing.claim(replace(event, passed=passed)).claim
+        vehicle_pass = replace(event.passed, last_seen_s=last_seen_s, last_moment_s=moment_s)
+        return self.sharing.claim(replace(event, passed=vehicle_pass)).claim
 
     def claim_at(self, last_seen_s: float) -> LeaseClaim | None:
         event = make_event(camera="gate")
-        passed = replace(event.passed, last_seen_s=last_seen_s)
-        return self.sharing.claim(replace(event, passed=passed)).claim
+        vehicle_pass = replace(event.passed, last_seen_s=last_seen_s)
+        return self.sharing.claim(replace(event, passed=vehicle_pass)).claim
 
 
 @asynccontextmanager
@@ -159,14 +159,14 @@ async def test_after_a_fault_of_the_database_it_takes_nothing_either() -> None:
         member.now_s += LEASE_S
         await member.hold({"gate": 1})
     assert member.leases.took == [False, True, False, True]
-    assert member.followed == [["gate"]]
+    assert member.follow_calls == [["gate"]]
 
 
 async def test_a_camera_that_was_taken_and_came_back_is_begun_anew() -> None:
     async with playing() as member:
         await member.hold({"gate": 1})
         await member.hold({"gate": 3})
-    assert member.followed == [["gate"], [], ["gate"]]
+    assert member.follow_calls == [["gate"], [], ["gate"]]
     assert member.sharing.lost == 1
 
 
@@ -175,7 +175,7 @@ async def test_cameras_without_vehicles_are_given_back_first() -> None:
         await member.hold({"gate": 1, "yard": 1})
         member.open_passes = {"gate": 1}
         await member.hold({"gate": 1, "yard": 1}, quota=1)
-    assert member.followed == [["gate", "yard"], ["gate"]]
+    assert member.follow_calls == [["gate", "yard"], ["gate"]]
     assert member.leases.given_back == ["yard"]
     assert member.sharing.lost == 0
     assert member.leases.has_left
@@ -201,7 +201,7 @@ async def test_frames_are_used_without_the_database_and_certain_while_the_lease_
         assert await member.look(58.0)
         assert member.claim_at(58.0) == LeaseClaim(4, True)
         assert member.claim_at(58.1) == LeaseClaim(4, False)
-    assert member.followed == [["gate"]]
+    assert member.follow_calls == [["gate"]]
 
 
 async def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
@@ -215,7 +215,7 @@ async def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> No
         member.leases.answers = [Holding({}, 2)]
         await member.sharing.renew()
         assert not await looking
-    assert member.followed == [["gate"], []]
+    assert member.follow_calls == [["gate"], []]
     assert member.last_claim == LeaseClaim(4, True)
 
 
@@ -228,13 +228,13 @@ async def test_a_change_that_fails_is_made_at_a_later_round(
         for _ in range(5):
             await member.hold({"gate": 1, "yard": 1})
         assert member.sharing.failures == 3
-        (told,) = [record for record in caplog.records if "cannot change" in record.message]
-        assert bool(told.exc_info) != isinstance(fault, PlateError)
+        (record_told,) = [record for record in caplog.records if "cannot change" in record.message]
+        assert bool(record_told.exc_info) != isinstance(fault, PlateError)
         member.faults = [fault]
         await member.hold({"yard": 1})
         assert not await member.look(50.0)
         await member.hold({"yard": 1})
-    assert member.followed == [["gate", "yard"], ["yard"]]
+    assert member.follow_calls == [["gate", "yard"], ["yard"]]
     assert member.sharing.lost == 1
 
 
@@ -247,7 +247,7 @@ async def test_a_camera_that_could_not_be_given_back_is_given_back_later(fault: 
         member.now_s += 1
         await member.hold({"gate": 1, "yard": 1}, quota=1)
     assert member.leases.given_back == ["gate"]
-    assert member.followed[-1] == ["yard"]
+    assert member.follow_calls[-1] == ["yard"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -261,9 +261,9 @@ async def test_any_fault_of_a_renewal_is_told_and_the_next_round_asks_again(
         assert member.sharing.last_error == str(fault)
         await member.hold({"gate": 1})
         assert member.sharing.last_error == ""
-    assert member.followed == [["gate"]]
-    (told,) = [record for record in caplog.records if "cannot be renewed" in record.message]
-    assert bool(told.exc_info) != isinstance(fault, PlateError)
+    assert member.follow_calls == [["gate"]]
+    (record_told,) = [record for record in caplog.records if "cannot be renewed" in record.message]
+    assert bool(record_told.exc_info) != isinstance(fault, PlateError)
 
 
 async def test_a_watcher_that_cannot_give_its_cameras_back_ends_all_the_same(
@@ -336,8 +336,8 @@ async def test_a_watcher_asks_by_a_name_of_its_own_and_for_no_more_than_it_can_f
     member = Member(most=3)
     await member.hold({})
     assert member.leases.asked_by == {("me", 3)}
-    shared = Shared(lambda: [], member.follow, member.count_open)
-    names = {CameraSharing(member.leases, shared).watcher for _ in range(20)}
+    cameras = SharedCameras(lambda: [], member.follow, member.count_open)
+    names = {CameraSharing(member.leases, cameras).watcher for _ in range(20)}
     assert len(names) == 20
     assert {name.rpartition("-")[0] for name in names} == {f"{socket.gethostname()}-{os.getpid()}"}
 
@@ -347,10 +347,10 @@ async def test_cameras_change_one_time_after_the_other() -> None:
         member.may_follow.clear()
         for _ in range(3):
             await member.renew(Holding({"gate": 1}, 2))
-        assert member.begun == 1
+        assert member.change_count == 1
         member.may_follow.set()
         await member.hold({"gate": 1})
-    assert member.followed == [["gate"]]
+    assert member.follow_calls == [["gate"]]
 
 
 async def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
@@ -368,7 +368,7 @@ async def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
     leases = ScriptedLeases()
     leases.answers = [Holding({"gate": 1}, 1)]
     monkeypatch.setattr(leases, "leave", lambda _: order.append("the cameras are given back"))
-    sharing = CameraSharing(leases, Shared(lambda: ["gate"], follow, lambda _: 0))
+    sharing = CameraSharing(leases, SharedCameras(lambda: ["gate"], follow, lambda _: 0))
     await sharing.renew()
     await asyncio.sleep(0)
     await sharing.leave()
@@ -384,8 +384,8 @@ async def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None
             at_s.append(asyncio.get_running_loop().time())
             return len(at_s) <= 2
 
-    shared = Shared(lambda: [], Member().follow, lambda _: 0)
-    rounds = asyncio.create_task(Rounds(ScriptedLeases(), shared).run())
+    cameras = SharedCameras(lambda: [], Member().follow, lambda _: 0)
+    rounds = asyncio.create_task(Rounds(ScriptedLeases(), cameras).run())
     await asyncio.sleep(2 * SHORT_ROUND_S + 2.5 * ROUND_S)
     rounds.cancel()
     waits_s = [after - before for before, after in pairwise(at_s)]
@@ -419,8 +419,8 @@ async def test_a_frame_after_a_freeze_waits(
     monkeypatch.setattr(leases_module, "Thread", InlineThread)
     loop, leases = asyncio.get_running_loop(), ScriptedLeases()
     leases.answers = [Holding({"gate": 1}, 1)]
-    shared = Shared(lambda: ["gate"], Member().follow, lambda _: 0)
-    sharing = CameraSharing(leases, shared, clock=loop.time)
+    cameras = SharedCameras(lambda: ["gate"], Member().follow, lambda _: 0)
+    sharing = CameraSharing(leases, cameras, clock=loop.time)
     await sharing.renew()
     await asyncio.sleep(frozen_s)
     looking = asyncio.create_task(sharing.permit(make_frame("gate", time_s=50.0)))
