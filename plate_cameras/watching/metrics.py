@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -235,23 +235,9 @@ def serve_metrics(
     Raises:
         SettingsError: Nothing can listen there.
     """
-    registry = CollectorRegistry()
-    registry.register(SnapshotCollector(take))
-    metrics = make_wsgi_app(registry)
-
-    def answer(environ, start_response):  # type: ignore[no-untyped-def]  # by PEP 3333
-        if environ["PATH_INFO"] != HEALTH:
-            if key and not _has_key(environ, key):
-                start_response("401 Unauthorized", [("WWW-Authenticate", "Bearer")])
-                return [b"send metrics_key as `Authorization: Bearer KEY`\n"]
-            return metrics(environ, start_response)
-        dead = find_dead()
-        status = "503 Service Unavailable" if dead else "200 OK"
-        start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
-        return ["".join(f"{name}\n" for name in dead or ["ok"]).encode()]
-
+    app = _make_app(take, find_dead, key)
     try:
-        server = make_server(host, port, answer, _server_of(host), handler_class=_Handler)
+        server = make_server(host, port, app, _server_of(host), handler_class=_Handler)
         thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
         thread.start()
     except (OSError, RuntimeError) as error:
@@ -264,6 +250,27 @@ def serve_metrics(
         thread.join()
 
     return stop
+
+
+def _make_app(
+    take: Callable[[], Snapshot], find_dead: Callable[[], Sequence[str]], key: str
+) -> Callable[..., Iterable[bytes]]:
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(take))
+    metrics = make_wsgi_app(registry)
+
+    def answer(environ, start_response):  # type: ignore[no-untyped-def]  # by PEP 3333
+        if environ["PATH_INFO"] != HEALTH:
+            if key and not _has_key(environ, key):
+                start_response("401 Unauthorized", [("WWW-Authenticate", "Bearer")])
+                return [b"send metrics_key as `Authorization: Bearer KEY`\n"]
+            return metrics(environ, start_response)
+        names = find_dead()
+        status = "503 Service Unavailable" if names else "200 OK"
+        start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
+        return ["".join(f"{name}\n" for name in names or ["ok"]).encode()]
+
+    return answer
 
 
 def _has_key(environ: Mapping[str, str], key: str) -> bool:
