@@ -27,7 +27,7 @@ class Zone:
     def __post_init__(self) -> None:
         check_sizes(self)
         check_name(self.name)
-        _check_points(f"zone {self.name}", self.polygon, least=3)
+        _check_points(f"zone {self.name}", self.polygon, min_count=3)
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Line:
     def __post_init__(self) -> None:
         check_sizes(self)
         check_name(self.name)
-        _check_points(f"line {self.name}", self.points, least=2, most=2)
+        _check_points(f"line {self.name}", self.points, min_count=2, max_count=2)
 
 
 def _check_points(
-    name: str, points: tuple[Point, ...], *, least: int, most: int | None = None
+    name: str, points: tuple[Point, ...], *, min_count: int, max_count: int | None = None
 ) -> None:
-    if len(points) < least or (most is not None and len(points) > most):
-        wanted = f"{least}" if most == least else f"{least} or more"
-        raise SettingsError(f"{name}: wanted {wanted} points, got {len(points)}")
+    if len(points) < min_count or (max_count is not None and len(points) > max_count):
+        more = "" if max_count == min_count else " or more"
+        raise SettingsError(f"{name}: wanted {min_count}{more} points, got {len(points)}")
     for point in points:
         if len(point) != 2 or not all(0 <= value <= 1 for value in point):
             raise SettingsError(

@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 5.0
 """Pauses before a task is started again; they double."""
 SETTLED_S = 60.0
-"""A task that has run for this time is well again, so that pauses start anew."""
+"""After a task has run for this time, pauses start anew."""
 
 Run = Callable[[], Coroutine[Any, Any, None]]
 Note = Callable[[Exception | None], None]
@@ -34,8 +34,7 @@ class TaskStatus:
 
     Attributes:
         is_running: False while it waits for its next start, and after its end.
-        failures: Number of its ends by an exception.
-            Failures that it has survived count, too.
+        failures: Number of its failures, also of those that it has survived.
         last_error: The last exception as text; empty if there was none.
         has_ended: True if it has ended and is not started again.
         is_vital: True if the command cannot go on without it.
@@ -50,12 +49,12 @@ class TaskStatus:
 
     @property
     def is_up(self) -> bool:
-        """False while it is dead: between a failure and the next start, or for good."""
+        """False between a failure and the next start, and after the end of a vital task."""
         return self.is_running or (self.has_ended and not self.is_vital)
 
 
 class FatalTaskError(Exception):
-    """A task has ended without which the command cannot go on."""
+    """A vital task has ended, so the command cannot go on."""
 
 
 class BackgroundTasks:
@@ -93,7 +92,7 @@ class BackgroundTasks:
             run: Makes the coroutine; it is called for each start.
             is_vital: True if the command cannot go on without it. Its first failure ends
                 `wait_for_fatal`, and it is not started again.
-            ends: True if it may return. A task that must not has failed when it returns.
+            ends: True if it may return. Else its return counts as a failure.
 
         Returns:
             The task that runs it. It ends without an exception.
@@ -106,16 +105,16 @@ class BackgroundTasks:
         self._statuses[name] = replace(
             self._status_of(name), is_running=True, has_ended=False, is_vital=is_vital
         )
-        watched = self._watch(name, run, is_vital=is_vital, ends=ends)
-        self._tasks[name] = asyncio.create_task(watched, name=name)
+        coroutine = self._watch(name, run, is_vital=is_vital, ends=ends)
+        self._tasks[name] = asyncio.create_task(coroutine, name=name)
         return self._tasks[name]
 
     def cancel(self, *names: str) -> list[asyncio.Task[None]]:
-        """Cancel tasks; all without names. They are forgotten. Return them, as they still end."""
-        chosen = [*(names or self._tasks)]
-        for name in chosen:
+        """Cancel tasks; all without names. They are forgotten, and returned: they end later."""
+        names = names or (*self._tasks,)
+        for name in names:
             self._statuses.pop(name, None)
-        tasks = [self._tasks.pop(name) for name in chosen if name in self._tasks]
+        tasks = [self._tasks.pop(name) for name in names if name in self._tasks]
         for task in tasks:
             task.cancel()
         return tasks
@@ -139,7 +138,9 @@ class BackgroundTasks:
             self._note(name, last_error="")
             return
         if self._status_of(name).last_error != describe(error):
-            LOG.error("%s: %s", effect or f"task {name}", describe(error), exc_info=traced(error))
+            LOG.error(
+                "%s: %s", effect or f"task {name}", describe(error), exc_info=to_exc_info(error)
+            )
         failures = self._status_of(name).failures + 1
         self._note(name, failures=failures, last_error=describe(error))
 
@@ -153,7 +154,7 @@ class BackgroundTasks:
         raise FatalTaskError(self._reason)
 
     async def _watch(self, name: str, run: Run, *, is_vital: bool, ends: bool) -> None:
-        retries, before = 0, ""
+        retries, last_error = 0, ""
         while True:
             started_s = self._clock()
             error = await self._run_once(name, run)
@@ -162,13 +163,13 @@ class BackgroundTasks:
                 return
             error = error or RuntimeError("it has returned, which it must not")
             is_settled = self._clock() - started_s >= SETTLED_S
-            is_repeated = describe(error) == before and not is_settled
+            is_repeated = describe(error) == last_error and not is_settled
             self._note_failure(name, error, is_vital=is_vital, is_repeated=is_repeated)
             if is_vital:
                 self._reason = self._reason or f"task {name} has failed: {describe(error)}"
                 self._fatal.set()
                 return
-            retries, before = 0 if is_settled else retries, describe(error)
+            retries, last_error = 0 if is_settled else retries, describe(error)
             await self._sleep(exponential_s(retries, FIRST_PAUSE_S, MAX_PAUSE_S))
             retries += 1
             self._note(name, is_running=True)
@@ -176,8 +177,8 @@ class BackgroundTasks:
     async def _run_once(self, name: str, run: Run) -> Exception | None:
         """Run a task until it ends. Return its exception.
 
-        It runs in a task of its own: so a cancellation that comes out of it, such as that of a
-        future that it awaits, is no cancellation by its owner.
+        It runs in a task of its own. So a cancellation inside of it, such as that of a future that
+        it awaits, does not look like a cancellation by its owner.
         """
         inner = asyncio.create_task(run(), name=name)
         try:
@@ -199,9 +200,9 @@ class BackgroundTasks:
     def _note_failure(
         self, name: str, error: Exception, *, is_vital: bool, is_repeated: bool
     ) -> None:
-        following = "the command ends" if is_vital else "it is started again"
+        effect = "the command ends" if is_vital else "it is started again"
         level = logging.INFO if is_repeated else logging.ERROR
-        LOG.log(level, "task %s has failed; %s", name, following, exc_info=error)
+        LOG.log(level, "task %s has failed; %s", name, effect, exc_info=error)
         failures = self._status_of(name).failures + 1
         self._note(name, is_running=False, failures=failures, last_error=describe(error))
         self._note(name, has_ended=is_vital)
@@ -216,13 +217,13 @@ class BackgroundTasks:
 
 def make_note(effect: str) -> Note:
     """Return a function that logs failures, for tasks without an owner that counts them."""
-    before = ""
+    last_error = ""
 
     def log(error: Exception | None) -> None:
-        nonlocal before
-        if error is not None and describe(error) != before:
-            LOG.error("%s: %s", effect, describe(error), exc_info=traced(error))
-        before = "" if error is None else describe(error)
+        nonlocal last_error
+        if error is not None and describe(error) != last_error:
+            LOG.error("%s: %s", effect, describe(error), exc_info=to_exc_info(error))
+        last_error = "" if error is None else describe(error)
 
     return log
 
@@ -234,6 +235,6 @@ def describe(error: BaseException) -> str:
     )
 
 
-def traced(error: Exception) -> Exception | None:
-    """Return an exception whose traceback is worth reading: none of ours, which are sentences."""
+def to_exc_info(error: Exception) -> Exception | None:
+    """Return an exception to log with its traceback; None for ours, which are sentences."""
     return None if isinstance(error, PlateError) else error

@@ -41,8 +41,8 @@ who stand beside the car are higher.
 
 VEHICLE = (1.75, 2.25, 1.75, 1.0)
 """The part of a frame that shows a vehicle, in plate widths as those of `FRONT`: 2.3 m across."""
-VEHICLE_WIDTH = 480
-"""Largest width of a vehicle's picture, in pixels: make and colour are seen, and the plate."""
+MAX_VEHICLE_WIDTH_PX = 480
+"""Largest width of a vehicle's picture: make, colour and plate can be recognised."""
 FACE = 0.4
 """Width of a mean colour in a vehicle's picture, in plate widths: 20 cm, more than a face has."""
 
@@ -54,17 +54,20 @@ def cut_vehicle(
 
     It is made unrecognisable as a whole frame, see `blur_frame`.
     """
-    rows, columns = _inside(_around(plate, VEHICLE), bgr)
+    rows, columns = _clip(_surround(plate, VEHICLE), bgr)
     x0, y0 = columns.start, rows.start
-    own, *more = ((a - x0, b - y0, c - x0, d - y0) for a, b, c, d in (plate, *others))
+    own_box, *other_boxes = (
+        (left - x0, top - y0, right - x0, bottom - y0)
+        for left, top, right, bottom in (plate, *others)
+    )
     part = bgr[rows, columns]
     cells = max(1, round(part.shape[1] / (FACE * max(1.0, plate[2] - plate[0]))))
-    shown = blur_frame(part, own, more, blur, columns=cells)
-    height, width = shown.shape[:2]
-    if width > VEHICLE_WIDTH:
-        size_wh = (VEHICLE_WIDTH, max(1, round(height * VEHICLE_WIDTH / width)))
-        shown = cv2.resize(shown, size_wh, interpolation=cv2.INTER_AREA).astype(np.uint8)
-    return shown, (x0, y0, columns.stop, rows.stop)
+    picture = blur_frame(part, own_box, other_boxes, blur, columns=cells)
+    height, width = picture.shape[:2]
+    if width > MAX_VEHICLE_WIDTH_PX:
+        size_wh = (MAX_VEHICLE_WIDTH_PX, max(1, round(height * MAX_VEHICLE_WIDTH_PX / width)))
+        picture = cv2.resize(picture, size_wh, interpolation=cv2.INTER_AREA).astype(np.uint8)
+    return picture, (x0, y0, columns.stop, rows.stop)
 
 
 def blur_frame(
@@ -89,7 +92,7 @@ def blur_frame(
     if blur == PLATES:
         return hidden
     coarse = coarsen(hidden, columns)
-    front = _inside(_around(plate, FRONT), bgr)
+    front = _clip(_surround(plate, FRONT), bgr)
     coarse[front] = hidden[front]
     return coarse
 
@@ -124,11 +127,11 @@ def hide_others(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy]) -> Bgr:
     overlap.
     """
     hidden = hide_plates(bgr, others)
-    around, own = _inside(_grown(plate, PLATE_MARGIN), bgr), _inside(plate, bgr)
-    hidden[around] = bgr[around]
-    for other in others:
-        hidden[_inside(other, bgr)] = FLAT
-    hidden[own] = bgr[own]
+    margin_box, own_box = _clip(_grow(plate, PLATE_MARGIN), bgr), _clip(plate, bgr)
+    hidden[margin_box] = bgr[margin_box]
+    for box in others:
+        hidden[_clip(box, bgr)] = FLAT
+    hidden[own_box] = bgr[own_box]
     return hidden
 
 
@@ -141,7 +144,7 @@ def hide_plates(bgr: Bgr, plates: Sequence[Xyxy]) -> Bgr:
     """
     hidden = bgr.copy()
     for box in plates:
-        hidden[_inside(_grown(box, PLATE_MARGIN), bgr)] = FLAT
+        hidden[_clip(_grow(box, PLATE_MARGIN), bgr)] = FLAT
     return hidden
 
 
@@ -160,21 +163,21 @@ def coarsen(bgr: Bgr, columns: int) -> Bgr:
     )
 
 
-def _grown(box: Xyxy, margin: float) -> Xyxy:
+def _grow(box: Xyxy, margin: float) -> Xyxy:
     """Return a box with a margin on each side, in heights of the box."""
     x0, y0, x1, y1 = box
     room = margin * (y1 - y0)
     return (x0 - room, y0 - room, x1 + room, y1 + room)
 
 
-def _around(plate: Xyxy, widths: tuple[float, float, float, float]) -> Xyxy:
+def _surround(plate: Xyxy, widths: tuple[float, float, float, float]) -> Xyxy:
     """Return a box round a plate: plate widths to the left, above, to the right and below it."""
     x0, y0, x1, y1 = plate
-    left, above, right, below = (share * (x1 - x0) for share in widths)
-    return (x0 - left, y0 - above, x1 + right, y1 + below)
+    left_px, above_px, right_px, below_px = (share * (x1 - x0) for share in widths)
+    return (x0 - left_px, y0 - above_px, x1 + right_px, y1 + below_px)
 
 
-def _inside(box: Xyxy, bgr: Bgr) -> tuple[slice, slice]:
+def _clip(box: Xyxy, bgr: Bgr) -> tuple[slice, slice]:
     """Return a box as rows and columns of a picture. It is rounded outwards and clipped."""
     height, width = bgr.shape[:2]
     x0, y0 = (max(0, int(np.floor(side))) for side in box[:2])

@@ -22,12 +22,12 @@ def check_url(url: str) -> None:
         SettingsError: It cannot be understood. The message says how to write it, without its parts:
             any of them may be the password.
     """
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, address = url.partition("://")
     if not separator or scheme.lower() not in NETWORK:
         return
     if not url.isprintable():
         raise SettingsError("url: wanted printable characters, got others")
-    if _is_ambiguous(rest):
+    if _is_ambiguous(address):
         raise SettingsError(
             f"url: wanted {scheme}://user:password@host/path, got one whose password cannot be"
             f" told from the rest; {HELP}"
@@ -44,10 +44,10 @@ def encode_login(url: str) -> str:
 
     The host follows the last @ before the path, so a password may hold @ and :.
     """
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, address = url.partition("://")
     if not separator or scheme.lower() not in NETWORK:
         return url
-    authority, path = _split(rest)
+    authority, path = _split(address)
     login, at, host = authority.rpartition("@")
     user, colon, password = login.partition(":")
     return f"{scheme}://{_encode(user)}{colon}{_encode(password)}{at}{host}{path}"
@@ -55,26 +55,26 @@ def encode_login(url: str) -> str:
 
 def show(url: str) -> str:
     """Return scheme, host and port of a URL. Cameras take passwords in the path and query, too."""
-    scheme, _, rest = url.partition("://")
-    host = "" if _is_ambiguous(rest) or not url.isprintable() else _host_of(url)
+    scheme, _, address = url.partition("://")
+    host = "" if _is_ambiguous(address) or not url.isprintable() else _host_of(url)
     return f"{scheme.lower()}://{host}" if host else UNNAMED
 
 
 def host_of(url: str) -> str:
-    """Return the name or address of the host; empty if it cannot be told from a password."""
+    """Return the name or address of the host; empty if a password may be mistaken for it."""
     return "" if show(url) == UNNAMED else urlsplit(encode_login(url)).hostname or ""
 
 
-def _is_ambiguous(rest: str) -> bool:
+def _is_ambiguous(address: str) -> bool:
     """Tell whether a password may hold the character that ends the host's part of a URL."""
-    authority, path = _split(rest)
-    before, at, after = path.rpartition("@")
+    authority, path = _split(address)
+    path_before, at, path_after = path.rpartition("@")
     if not at or "@" in authority:
         return False
     _, colon, port = authority.partition(":")
-    host, _ = _split(after)
+    host, _ = _split(path_after)
     is_port = not colon or port.isdecimal()
-    return not is_port or "#" in before or _is_address(host.partition(":")[0])
+    return not is_port or "#" in path_before or _is_address(host.partition(":")[0])
 
 
 def _host_of(url: str) -> str:
@@ -87,11 +87,11 @@ def _host_of(url: str) -> str:
         return ""
 
 
-def _split(rest: str) -> tuple[str, str]:
+def _split(address: str) -> tuple[str, str]:
     """Return user, password, host and port of a URL, and what follows."""
-    match = AUTHORITY.match(rest)
+    match = AUTHORITY.match(address)
     end = match.end() if match else 0
-    return rest[:end], rest[end:]
+    return address[:end], address[end:]
 
 
 def _is_address(host: str) -> bool:

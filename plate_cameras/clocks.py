@@ -44,11 +44,11 @@ async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
         event: The event.
         seconds: The longest time to wait.
     """
-    waiting = asyncio.ensure_future(event.wait())
+    wait = asyncio.ensure_future(event.wait())
     try:
-        await asyncio.wait({waiting}, timeout=seconds)
+        await asyncio.wait({wait}, timeout=seconds)
     finally:
-        waiting.cancel()
+        wait.cancel()
     return event.is_set()
 
 
@@ -65,14 +65,14 @@ async def wait_through(
         A cancellation that came meanwhile. The caller raises it when its work is finished.
     """
     loop = asyncio.get_running_loop()
-    until_s = loop.time() + seconds
+    deadline_s = loop.time() + seconds
     cancellation = None
-    waiting = [*futures]
-    while left := {one for one in waiting if not one.done()}:
-        if (left_s := until_s - loop.time()) <= 0:
+    all_futures = [*futures]
+    while pending := {future for future in all_futures if not future.done()}:
+        if (left_s := deadline_s - loop.time()) <= 0:
             break
         try:
-            await asyncio.wait(left, timeout=left_s)
+            await asyncio.wait(pending, timeout=left_s)
         except asyncio.CancelledError as error:
             cancellation = error
     return cancellation
@@ -104,4 +104,4 @@ async def complete_within(coroutine: Coroutine[Any, Any, Result], seconds: float
             task.cancel()
             await asyncio.wait({task}, timeout=ENDING_S)
         if task.done() and not task.cancelled():
-            task.exception()  # seen: the caller was told that it took too long
+            task.exception()  # retrieved, so that asyncio logs none: the caller gets a timeout

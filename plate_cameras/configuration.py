@@ -201,44 +201,44 @@ class Configuration:
         _check_unique("camera", [camera.name for camera in self.cameras])
         check_range("cameras_per_watcher", self.cameras_per_watcher, 0, 10_000)
         check_range("metrics_port", self.metrics_port, 0, 65535)
-        known = {camera.name for camera in self.cameras}
+        names = {camera.name for camera in self.cameras}
         users: dict[str, Sequence[Sink | Gate | Site]] = {}
         users |= {"sink": self.sinks, "gate": self.gates, "site": self.sites}
-        for what, parts in users.items():
-            _check_unique(what, [part.name for part in parts])
-            for at, one in enumerate(parts):
-                if unknown := sorted(set(one.cameras) - known):
-                    message = f"{what} {one.name}: there is no camera {show(unknown[0])}"
-                    raise WrongValue(message, (f"{what}s", at, "cameras"))
+        for kind, parts in users.items():
+            _check_unique(kind, [part.name for part in parts])
+            for index, part in enumerate(parts):
+                if unknown_names := sorted(set(part.cameras) - names):
+                    message = f"{kind} {part.name}: there is no camera {show(unknown_names[0])}"
+                    raise WrongValue(message, (f"{kind}s", index, "cameras"))
         self._check_lists()
         self._check_folders()
 
     def _check_folders(self) -> None:
         """Reject a folder inside of another camera's, which would read its pictures, too."""
         folders = sorted(
-            (_parts_of(camera.url), at)
-            for at, camera in enumerate(self.cameras)
+            (_parts_of(camera.url), index)
+            for index, camera in enumerate(self.cameras)
             if camera.url.startswith(FOLDER)
         )
-        for (outer, of), (inner, at) in pairwise(folders):  # sorted, the inner one comes next
+        # A folder is sorted directly before those inside of it.
+        for (outer, outer_index), (inner, index) in pairwise(folders):
             if inner[: len(outer)] == outer:
-                name, other = self.cameras[at].name, self.cameras[of].name
-                message = (
-                    f"camera {name}: wanted a folder of its own, got one inside that of {other}"
-                )
-                raise WrongValue(message, ("cameras", at, "url"))
+                name, outer_name = self.cameras[index].name, self.cameras[outer_index].name
+                limit = f"a folder of its own, got one inside that of {outer_name}"
+                message = f"camera {name}: wanted {limit}"
+                raise WrongValue(message, ("cameras", index, "url"))
 
     def _check_lists(self) -> None:
-        """Reject a sink that waits for a list which no camera of its own looks up."""
-        for at, sink in enumerate(self.sinks):
+        """Reject a sink with a list that none of its cameras looks up."""
+        for index, sink in enumerate(self.sinks):
             cameras = [
-                each for each in self.cameras if not sink.cameras or each.name in sink.cameras
+                camera for camera in self.cameras if not sink.cameras or camera.name in sink.cameras
             ]
-            known = {name for camera in cameras for name in camera.lists}
-            if unknown := sorted({*sink.lists} - known):
-                of_cameras = f"wanted lists of its cameras ({', '.join(sorted(known)) or 'none'})"
-                message = f"sink {sink.name}: lists: {of_cameras}, got {show(unknown[0])}"
-                raise WrongValue(message, ("sinks", at, "lists"))
+            lists = {name for camera in cameras for name in camera.lists}
+            if unknown_lists := sorted({*sink.lists} - lists):
+                of_cameras = f"wanted lists of its cameras ({', '.join(sorted(lists)) or 'none'})"
+                message = f"sink {sink.name}: lists: {of_cameras}, got {show(unknown_lists[0])}"
+                raise WrongValue(message, ("sinks", index, "lists"))
 
 
 def read_configuration(file: Path) -> Configuration:
@@ -251,13 +251,13 @@ def read_configuration(file: Path) -> Configuration:
     return read_table(Configuration, file)
 
 
-def _check_unique(what: str, names: Sequence[str]) -> None:
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            message = f"{what} {show_name(name)}: wanted one of this name, got several"
-            raise WrongValue(message, (f"{what}s", at, "name"))
+def _check_unique(kind: str, names: Sequence[str]) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            message = f"{kind} {show_name(name)}: wanted one of this name, got several"
+            raise WrongValue(message, (f"{kind}s", index, "name"))
 
 
 def _parts_of(url: str) -> tuple[str, ...]:
-    """Return the parts of a folder's path. The disk is not asked: it may hang."""
+    """Return the parts of a folder's path. This reads no disk, which may hang."""
     return Path(os.path.abspath(url.removeprefix(FOLDER))).parts  # noqa: PTH100

@@ -15,8 +15,8 @@ Xyxy = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Sent:
-    """The rest of a frame that a camera has sent by itself. Such a frame is never left out.
+class Upload:
+    """The message or file by which a camera has sent a frame. Such a frame is never left out.
 
     Attributes:
         digest: Digest of the message or file. One that comes again makes the same pass.
@@ -45,7 +45,7 @@ class Frame:
         jpeg: The picture as a JPEG file. These bytes are sent to the service and kept.
         size_wh: Size of the picture, pixels.
         steady_s: The same moment by `clocks.steady_s`, from the frame's arrival; None for a file.
-        sent: What came with the frame; None for one of a stream or clip.
+        upload: The message or file that the frame came in; None for one of a stream or clip.
     """
 
     camera: str
@@ -55,7 +55,7 @@ class Frame:
     jpeg: bytes = field(repr=False)
     size_wh: tuple[int, int]
     steady_s: float | None = None
-    sent: Sent | None = field(default=None, repr=False)
+    upload: Upload | None = field(default=None, repr=False)
 
     @property
     def moment_s(self) -> float:

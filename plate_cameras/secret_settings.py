@@ -16,7 +16,7 @@ LOGIN = re.compile(r"://[^@\s]*:[^@\s]*@|(password|passwd|pwd|token|secret)=", r
 """Pattern of an address with a password: before the host, or in the path or query."""
 SECRET_NAME = re.compile("password|token|secret|authorization|key", re.IGNORECASE)
 FROM_ENVIRONMENT, FROM_FILE = ELSEWHERE = ("env:", "file:")
-"""Begins of values that tell where the secret stands."""
+"""Beginnings of values that name the place of a secret."""
 MAX_SECRET_FILE_BYTES = 4096
 
 

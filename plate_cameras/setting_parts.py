@@ -1,4 +1,4 @@
-"""Parts of CAMERAS.toml: upper numbers, the hours of a week, and gates."""
+"""Parts of CAMERAS.toml: limits of sizes, the hours of a week, gates and sites."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ MAX_CHARACTERS = 4096
 SIZE = "size"
 
 
-def at_most(most: int) -> Mapping[str, Any]:
+def at_most(max_items: int) -> Mapping[str, Any]:
     """Return the metadata of a field that may have so many items, and not `MAX_ITEMS`."""
-    return {SIZE: most}
+    return {SIZE: max_items}
 
 
 def check_sizes(settings: Any) -> None:
     """Check the number of items and characters of each field of a dataclass, and the characters.
 
-    Values of tables may have any, for example a text with several lines that a relay gets.
+    Values of tables may have any characters, for example a text with several lines for a relay.
 
     Raises:
-        SettingsError: A field has too many, or one that cannot be printed.
+        SettingsError: A field has too many items or characters, or one that cannot be printed.
     """
-    for part in fields(settings):
-        value = getattr(settings, part.name)
+    for field_ in fields(settings):
+        value = getattr(settings, field_.name)
         if isinstance(value, (tuple, Mapping)):
-            most = part.metadata.get(SIZE, MAX_ITEMS)
-            if len(value) > most:
-                raise SettingsError(f"{part.name}: wanted at most {most}, got {len(value)}")
+            max_items = field_.metadata.get(SIZE, MAX_ITEMS)
+            if len(value) > max_items:
+                raise SettingsError(f"{field_.name}: wanted at most {max_items}, got {len(value)}")
         items = value if isinstance(value, tuple) else [value]
         if isinstance(value, Mapping):
             items = [*value, *value.values()]
         for item in items:
             if isinstance(item, (str, Path)) and len(str(item)) > MAX_CHARACTERS:
-                wanted, got = f"at most {MAX_CHARACTERS} characters", len(str(item))
-                raise SettingsError(f"{part.name}: wanted {wanted}, got {got}")
+                limit = f"at most {MAX_CHARACTERS} characters"
+                raise SettingsError(f"{field_.name}: wanted {limit}, got {len(str(item))}")
         for text in value if isinstance(value, Mapping) else items:
             if isinstance(text, str) and not text.isprintable():
                 bad = next(letter for letter in text if not letter.isprintable())
-                raise SettingsError(f"{part.name}: wanted printable characters, got {show(bad)}")
+                raise SettingsError(f"{field_.name}: wanted printable characters, got {show(bad)}")
 
 
 def check_name(name: str) -> None:
@@ -103,21 +103,21 @@ def to_minutes(text: str) -> int:
     if text == "24:00":
         return 24 * 60
     try:
-        at = time.fromisoformat(text)
+        time_of_day = time.fromisoformat(text)
     except ValueError as error:
         raise SettingsError(f"schedule: wanted a time HH:MM, got {show(text)}") from error
-    return at.hour * 60 + at.minute
+    return time_of_day.hour * 60 + time_of_day.minute
 
 
-def is_watched(schedule: Schedule, at: datetime) -> bool:
+def is_watched(schedule: Schedule, local_time: datetime) -> bool:
     """Tell whether a local time is within a schedule.
 
     Hours past midnight belong to the day on which they start. If `start` and `end` are the same,
     the hours are the 24 from `start`.
     """
     start, end = to_minutes(schedule.start), to_minutes(schedule.end)
-    minute = at.hour * 60 + at.minute
-    today, yesterday = DAYS[at.weekday()], DAYS[at.weekday() - 1]
+    minute = local_time.hour * 60 + local_time.minute
+    today, yesterday = DAYS[local_time.weekday()], DAYS[local_time.weekday() - 1]
     if start < end:
         return today in schedule.days and start <= minute < end
     return (today in schedule.days and minute >= start) or (
@@ -182,10 +182,10 @@ class Gate:
         where = f"gate {self.name}: "
         check_name(self.name)
         check_address(f"{where}url", self.url)
-        for name, known in (("type", TYPES), ("direction", DIRECTIONS), ("side", SIDES)):
-            if (value := getattr(self, name)) not in known:
-                wanted = ", ".join(filter(None, known))
-                raise SettingsError(f"{where}{name}: wanted {wanted}, got {show(value)}")
+        for name, choices in (("type", TYPES), ("direction", DIRECTIONS), ("side", SIDES)):
+            if (value := getattr(self, name)) not in choices:
+                texts = ", ".join(filter(None, choices))
+                raise SettingsError(f"{where}{name}: wanted {texts}, got {show(value)}")
         for name in ("cameras", "lists"):
             if not getattr(self, name):
                 raise SettingsError(f"{where}{name}: wanted at least one, got none")
@@ -236,7 +236,8 @@ class Site:
             if not getattr(self, name):
                 raise SettingsError(f"{where}{name}: wanted at least one camera, got none")
         if self.entry_direction not in DIRECTIONS[1:]:
-            wanted, got = " or ".join(DIRECTIONS[1:]), show(self.entry_direction)
-            raise SettingsError(f"{where}entry_direction: wanted {wanted}, got {got}")
+            choices = " or ".join(DIRECTIONS[1:])
+            direction = show(self.entry_direction)
+            raise SettingsError(f"{where}entry_direction: wanted {choices}, got {direction}")
         check_range(f"{where}max_stay_hours", self.max_stay_hours, 0, 24 * 365)
         check_range(f"{where}forget_days", self.forget_days, 1, 365)

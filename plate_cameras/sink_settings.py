@@ -66,11 +66,11 @@ class Sink:
         check_address(f"sink {self.name}: url", self.url)
         for event in self.events:
             if event not in EVENTS:
-                wanted = f"wanted some of {', '.join(EVENTS)}"
-                raise SettingsError(f"events: {wanted}, got {show(event)}")
+                choices = ", ".join(EVENTS)
+                raise SettingsError(f"events: wanted some of {choices}, got {show(event)}")
         where = f"sink {self.name}: "
         if self.direction not in DIRECTIONS:
-            wanted, got = " or ".join(DIRECTIONS[1:]), show(self.direction)
-            raise SettingsError(f"{where}direction: wanted {wanted}, got {got}")
+            choices = " or ".join(DIRECTIONS[1:])
+            raise SettingsError(f"{where}direction: wanted {choices}, got {show(self.direction)}")
         check_range(f"{where}text_threshold", self.text_threshold, 0, 1)
         check_range(f"{where}hold_off_s", self.hold_off_s, 0, DAY_S)

@@ -15,8 +15,7 @@ from plate_cameras.watching.status import CameraStatus
 
 RETENTION_EVERY_S, REPLAY_EVERY_S, CLOSE_LEFT_EVERY_S = 3600.0, 5.0, 30.0
 COUNT_EVERY_S = 120.0
-SPOOL, RETENTION, INTERRUPTED = "spool", "retention", "interrupted passes"
-SITES = "sites"
+SPOOL, RETENTION, INTERRUPTED, SITES = "spool", "retention", "interrupted passes", "sites"
 """Names of the tasks."""
 EFFECTS = {
     SPOOL: "the spool cannot be replayed",
@@ -26,7 +25,7 @@ EFFECTS = {
 }
 """The consequences of the failures of tasks, for messages."""
 RETENTION_RETRY_S = 60.0
-"""Longest pause after a round of retention that has failed."""
+"""Pause after a round of retention that has failed."""
 
 
 def start_upkeep(
@@ -34,7 +33,7 @@ def start_upkeep(
     store: PassStore,
     *,
     deletes: bool,
-    interrupted: Configuration | None,
+    last_configuration: Configuration | None,
     sites: Callable[[], Sequence[Site]] = lambda: (),
 ) -> None:
     """Start the rounds that every watch with a store needs.
@@ -43,7 +42,7 @@ def start_upkeep(
         tasks: The owner of the tasks.
         store: The store.
         deletes: True if old passes are deleted.
-        interrupted: The cameras whose passes a watch before this one may have left open, and their
+        last_configuration: The cameras whose passes the last watch may have left open, and their
             sinks; None if they are not closed.
         sites: Returns the sites whose vehicles are counted.
     """
@@ -55,8 +54,8 @@ def start_upkeep(
     tasks.start(SITES, lambda: count_vehicles(store, sites, note(SITES)))
     if deletes:
         tasks.start(RETENTION, lambda: delete_old(store, note(RETENTION)))
-    if interrupted:
-        closing = partial(close_interrupted, store, interrupted, note(INTERRUPTED))
+    if last_configuration:
+        closing = partial(close_interrupted, store, last_configuration, note(INTERRUPTED))
         tasks.start(INTERRUPTED, closing, ends=True)
 
 
@@ -65,8 +64,7 @@ async def delete_old(store: PassStore, note: Note | None = None) -> None:
     note = note or make_note(EFFECTS[RETENTION])
     while True:
         is_done = await _attempt(lambda: store.delete_expired(unix_s()), note)
-        pause_s = RETENTION_EVERY_S if is_done else min(RETENTION_EVERY_S, RETENTION_RETRY_S)
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(RETENTION_EVERY_S if is_done else RETENTION_RETRY_S)
 
 
 async def replay_spool(store: PassStore, note: Note | None = None) -> None:
@@ -78,14 +76,15 @@ async def replay_spool(store: PassStore, note: Note | None = None) -> None:
 
 
 def sites_of(
-    configured: Callable[[], Configuration], followed: Callable[[], Sequence[CameraStatus]]
+    get_configuration: Callable[[], Configuration],
+    get_cameras: Callable[[], Sequence[CameraStatus]],
 ) -> list[Site]:
     """Return the sites that a watcher counts.
 
     Without metrics, nobody would see the counts. Of watchers that share the cameras, the one at a
     site's first entry counts.
     """
-    configuration, names = configured(), {camera.name for camera in followed()}
+    configuration, names = get_configuration(), {camera.name for camera in get_cameras()}
     sites = configuration.sites if configuration.metrics_port else ()
     return [site for site in sites if site.entries[0] in names]
 
@@ -125,10 +124,10 @@ async def close_interrupted(
 async def close_left(
     store: PassStore, watcher: str, sinks: Callable[[], Sequence[Sink]], note: Note
 ) -> None:
-    """Close passes that watchers which died have told of."""
+    """Close passes that watchers have left open when they died."""
 
     def close_some() -> None:
-        if not store.replay_spool():  # else a vehicle may be there that nobody knows of yet
+        if not store.replay_spool():  # else newer events of the passes may be in the spool
             store.write(store.unclosed_passes.of_former_owners(watcher), sinks())
 
     while True:
@@ -160,7 +159,7 @@ TakeStatuses = Callable[[], Sequence[TaskStatus]]
 
 
 class Health:
-    """Knows the state of all tasks. Other threads may ask for it.
+    """The state of all tasks. Other threads may read it.
 
     Args:
         takes: Return the states of tasks, each for one owner.
@@ -178,8 +177,9 @@ class Health:
 
     def find_dead(self) -> list[str]:
         """Return the names of tasks that do not run although they should."""
-        stalled = [EVENT_LOOP] if self._clock() - self._beat_s > STALLED_S else []
-        return [*stalled, *(status.name for status in self.statuses if not status.is_up)]
+        names = [status.name for status in self.statuses if not status.is_up]
+        is_stalled = self._clock() - self._beat_s > STALLED_S
+        return [EVENT_LOOP, *names] if is_stalled else names
 
     async def beat(self) -> None:
         """Send heartbeats of the event loop, until the task is cancelled."""

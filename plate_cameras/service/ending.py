@@ -1,4 +1,4 @@
-"""The end of the command: asked for by signals, told, limited, and made in steps."""
+"""The end of the command: requested by signals, reported, limited, and made in steps."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Ending:
             return
         # Now: later there may be no thread to start.
         threading.Thread(target=self._watch, name="ending", daemon=True).start()
-        before = {number: signal.signal(number, self._take_signal) for number in STOPS}
+        handlers = {number: signal.signal(number, self._take_signal) for number in STOPS}
         try:
             yield
         finally:
@@ -109,7 +109,7 @@ class Ending:
             if not (self._outlives and self._is_signalled):
                 self._over.set()
                 self._news.set()
-                for number, handler in before.items():
+                for number, handler in handlers.items():
                     signal.signal(number, handler)
 
     def _take_signal(self, *_: object) -> None:
@@ -122,17 +122,17 @@ class Ending:
     def _watch(self) -> None:
         """Wait until the command is to end, and then for its end."""
         self._news.wait()
-        ends_s = steady_s() + self._limit_s
+        deadline_s = steady_s() + self._limit_s
         if self._over.wait(min(self._tell_s, self._limit_s)):
             return
-        rest = self._describe() or "its threads"
-        self._say(f"plates: ending, within {self._limit_s:g} s. It waits for {rest}")
-        if not self._over.wait(max(0.0, ends_s - steady_s())):
+        steps = self._describe() or "its threads"
+        self._say(f"plates: ending, within {self._limit_s:g} s. It waits for {steps}")
+        if not self._over.wait(max(0.0, deadline_s - steady_s())):
             self._end(f"ended after {self._limit_s:g} s")
 
     def _end(self, how: str) -> None:
-        rest = self._describe()
-        self._say(f"plates: {how}" + (f", without {rest}" if rest else ""))
+        steps = self._describe()
+        self._say(f"plates: {how}" + (f", without {steps}" if steps else ""))
         self._exit(1)
 
     def _describe(self) -> str:
@@ -147,17 +147,17 @@ async def run_until_asked(ending: Ending, steps: Sequence[Coroutine[Any, Any, An
 
     The others are cancelled. An exception of a step is raised.
     """
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    waits = {asyncio.ensure_future(step) for step in (*steps, stopped.wait())}
-    with ending.calling(lambda: loop.call_soon_threadsafe(stopped.set)):
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    waits = {asyncio.ensure_future(step) for step in (*steps, stop.wait())}
+    with ending.calling(lambda: loop.call_soon_threadsafe(stop.set)):
         if ending.is_asked:
-            stopped.set()
+            stop.set()
         try:
-            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            ended_tasks, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waits:
                 task.cancel()
-    failures = [error for task in done if (error := task.exception())]
+    failures = [error for task in ended_tasks if (error := task.exception())]
     if failures:
         raise failures[0]
 
@@ -179,7 +179,7 @@ class Closing:
         return ", ".join([*self._pending, *([f"{count} {noun} not stored"] if count else [])])
 
     async def run(self, name: str, step: Callable[[], Awaitable[object]]) -> None:
-        """Run one step. If it fails, that is told, and the others still run."""
+        """Run one step. If it fails, that is logged, and the others still run."""
         with self._noting(name):
             try:
                 await step()
@@ -192,4 +192,4 @@ class Closing:
         try:
             yield
         finally:
-            self._pending = tuple(one for one in self._pending if one != name)
+            self._pending = tuple(step for step in self._pending if step != name)

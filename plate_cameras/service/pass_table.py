@@ -26,14 +26,14 @@ class PassTable:
         self._is_json = is_json
         self._is_all = is_all
         self._has_head = False
-        self.read = 0
-        self.unread = 0
+        self._read_count = 0
+        self._unread_count = 0
 
     def to_lines(self, event: PassEvent) -> Iterator[str]:
         """Yield the lines of an event, and the head before the first."""
         if event.kind == "closed":
-            self.read += bool(event.vehicle_pass.text)
-            self.unread += not event.vehicle_pass.text
+            self._read_count += bool(event.vehicle_pass.text)
+            self._unread_count += not event.vehicle_pass.text
         if not event.vehicle_pass.text and not self._is_all:
             return
         if self._is_json:
@@ -46,19 +46,20 @@ class PassTable:
 
     def summarize(self) -> str:
         """Return how many passes there were."""
-        noun = "pass" if self.read == 1 else "passes"
-        more = f", and {self.unread} whose plate cannot be read" if self.unread else ""
-        return f"{self.read} {noun}{more}"
+        noun = "pass" if self._read_count == 1 else "passes"
+        count = self._unread_count
+        more = f", and {count} whose plate cannot be read" if count else ""
+        return f"{self._read_count} {noun}{more}"
 
 
-def _to_row(passed: Pass) -> str:
+def _to_row(vehicle_pass: Pass) -> str:
     return LINE(
-        format_time(passed.first_seen_s, passed.clock),
-        passed.text or UNREAD,
-        f"{passed.text_score:.2f}",
-        passed.direction or "-",
-        len(passed.observations),
-        to_printable(passed.camera),
+        format_time(vehicle_pass.first_seen_s, vehicle_pass.clock),
+        vehicle_pass.text or UNREAD,
+        f"{vehicle_pass.text_score:.2f}",
+        vehicle_pass.direction or "-",
+        len(vehicle_pass.observations),
+        to_printable(vehicle_pass.camera),
     )
 
 

@@ -1,4 +1,4 @@
-"""Prints the passes, messages and the table of a watch, beside all else."""
+"""Prints the passes, messages and the table of a watch, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Line:
 
 
 class Printer:
-    """Prints lines in a thread of its own: nothing waits for whoever reads them.
+    """Prints lines in a thread of its own, so that a slow reader delays nothing else.
 
     Lines that cannot be printed are counted and left out. This is no error: passes are in the
     store.
@@ -126,7 +126,7 @@ class Printer:
         return True
 
     def _replace_broken(self) -> None:
-        """Let Python not fail at its end over lines that a stream still keeps."""
+        """Replace streams whose last write failed. Else Python fails when it flushes them."""
         for is_error, is_broken in self._is_broken.items():
             if is_broken:
                 setattr(sys, "stderr" if is_error else "stdout", io.StringIO())
@@ -147,24 +147,24 @@ class _PrinterHandler(logging.Handler):
 
 @contextmanager
 def logging_through(printer: Printer) -> Iterator[None]:
-    """Print what goes to the standard error's log by a printer, inside a `with` block."""
+    """Print the log of the standard error by a printer, inside a `with` block."""
     root = logging.getLogger()
     streams = (sys.stderr, sys.__stderr__)
-    replaced = [
+    handlers = [
         handler
         for handler in root.handlers
         if isinstance(handler, logging.StreamHandler) and handler.stream in streams
     ]
-    added = [_PrinterHandler(printer, one) for one in replaced]
-    for old, new in zip(replaced, added, strict=True):
-        root.removeHandler(old)
-        root.addHandler(new)
+    printer_handlers = [_PrinterHandler(printer, handler) for handler in handlers]
+    for handler, printer_handler in zip(handlers, printer_handlers, strict=True):
+        root.removeHandler(handler)
+        root.addHandler(printer_handler)
     try:
         yield
     finally:
-        for old, new in zip(replaced, added, strict=True):
-            root.removeHandler(new)
-            root.addHandler(old)
+        for handler, printer_handler in zip(handlers, printer_handlers, strict=True):
+            root.removeHandler(printer_handler)
+            root.addHandler(handler)
 
 
 LOG = logging.getLogger(__name__)

@@ -35,7 +35,7 @@ class Reloader:
     def __init__(self, file: Path, apply: Apply, say: Say) -> None:
         self._file, self._apply, self._say = file, apply, say
         self._stamp = stamp_of(file)
-        self._told: tuple[tuple[int, ...], str] | None = None
+        self._last_report: tuple[tuple[int, ...], str] | None = None
 
     async def run(self) -> None:
         """Look at the file until the task is cancelled."""
@@ -52,21 +52,21 @@ class Reloader:
             configuration = await asyncio.to_thread(read_configuration, self._file)
             await self._apply(configuration)
         except (SettingsError, ExtraError) as error:
-            located = await asyncio.to_thread(locate, self._file, error)
-            self._tell(stamp, f"not reloaded: {located}")
+            located_error = await asyncio.to_thread(locate, self._file, error)
+            self._tell(stamp, f"not reloaded: {located_error}")
             if not isinstance(error.__cause__, OSError):  # else another try may succeed
                 self._stamp = stamp
             return
         except Exception as error:  # whatever it is, the next round may succeed
             self._tell(stamp, f"not reloaded: {describe(error)}")
             return
-        self._stamp, self._told = stamp, None
+        self._stamp, self._last_report = stamp, None
         self._say(f"reloaded {self._file}: {len(configuration.cameras)} cameras")
 
     def _tell(self, stamp: tuple[int, ...], reason: str) -> None:
-        if (stamp, reason) != self._told:
+        if (stamp, reason) != self._last_report:
             self._say(reason)
-        self._told = stamp, reason
+        self._last_report = stamp, reason
 
 
 OWNER = re.compile("(sink|gate) (.+?): ")
@@ -86,7 +86,7 @@ def locate(file: Path, error: PlateError) -> PlateError:
     table, name = f"{owner[1]}s", owner[2]
     try:
         content = decode(file.read_bytes())
-        names = [one["name"] for one in tomllib.loads(content)[table]]
+        names = [entry["name"] for entry in tomllib.loads(content)[table]]
         line = find_line(content, (table, names.index(name)))
     except (OSError, ValueError, LookupError, TypeError):  # it was changed meanwhile
         return error

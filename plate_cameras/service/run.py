@@ -41,11 +41,11 @@ def hold_watch(file: Path, folder: Path, *, is_shared: bool) -> Iterator[None]:
             folder cannot be used.
     """
     path = folder / f"{file.resolve().name}{SUFFIX}"
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            held.callback(os.close, descriptor)
+            stack.callback(os.close, descriptor)
             kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -134,8 +134,8 @@ def _keeping(target: Target, out: Path | None, *, is_shared: bool) -> Iterator[P
         out.mkdir(parents=True, exist_ok=True)
     folder = out or (target.file.absolute().parent if target.file else Path())
     settings = target.configuration.store if target.file else Store()
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if target.file:
             spool = settings.spool or folder / "spool"
-            held.enter_context(hold_watch(target.file, spool, is_shared=is_shared))
-        yield held.enter_context(closing(open_store(settings, folder, is_shared=is_shared)))
+            stack.enter_context(hold_watch(target.file, spool, is_shared=is_shared))
+        yield stack.enter_context(closing(open_store(settings, folder, is_shared=is_shared)))

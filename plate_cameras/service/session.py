@@ -25,7 +25,7 @@ from plate_cameras.watching import event_writer, live_reporter
 from plate_cameras.watching.camera_sources import Sources, make_tracker
 from plate_cameras.watching.event_writer import EventWriter
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
-from plate_cameras.watching.leases import CameraSharing, Shared
+from plate_cameras.watching.leases import CameraSharing, SharedCameras
 from plate_cameras.watching.live_reporter import LiveReporter
 from plate_cameras.watching.metrics import Snapshot, serve_metrics
 from plate_cameras.watching.status import CameraStatus
@@ -53,7 +53,7 @@ class Session:
         self._watcher = Watcher(
             sources.open, make_tracker, recognizer, self._receive, tasks=self._tasks
         )
-        self._followed, self._is_ending = set[str](), False
+        self._followed_names, self._is_ending = set[str](), False
         self._applying = asyncio.Lock()
         self._gates = GateThread(store, self._output.show_opening) if store else None
         if self._gates:
@@ -115,7 +115,7 @@ class Session:
         return [CameraStatus.of(loop) for loop in self._watcher.loops]
 
     async def _start(self, stack: ExitStack) -> None:
-        """Start all parts. Objects that an invalid configuration prevents are created first."""
+        """Start all parts. Those that fail with an invalid configuration are made first."""
         configuration, file = self._configuration, self._watch.file
         try:
             receivers = await self._sinks.prepare(configuration) if self._sinks else None
@@ -147,25 +147,24 @@ class Session:
     def _start_background(self) -> None:
         tasks, plan = self._tasks, self._watch
         if plan.file:
-            reloader = Reloader(plan.file, self._apply, self._output.say)
-            tasks.start("reload", reloader.run)
+            tasks.start("reload", Reloader(plan.file, self._apply, self._output.say).run)
         if self._reporter:
             tasks.start("live reporter", self._reporter.run)
-        if plan.store:
-            left = None if self._sharing else self._configuration
+        if store := plan.store:
+            last = None if self._sharing else self._configuration
             sites = partial(sites_of, lambda: self._configuration, self.cameras)
-            start_upkeep(tasks, plan.store, deletes=not plan.is_once, interrupted=left, sites=sites)
-        if plan.store and self._sharing:
-            store, watcher, note = plan.store, self._sharing.watcher, self._note("left passes")
+            deletes = not plan.is_once
+            start_upkeep(tasks, store, deletes=deletes, last_configuration=last, sites=sites)
+        if store and self._sharing:
+            watcher, note = self._sharing.watcher, self._note("left passes")
             tasks.start("leases", self._sharing.run)
             close = partial(close_left, store, watcher, lambda: self._configuration.sinks, note)
             tasks.start("left passes", close)
 
     async def _run_until_asked(self, stack: ExitStack) -> None:
         """Run until the sources end, a signal comes, or a vital task fails."""
-        fatal = [one.wait_for_fatal() for one in (self._tasks, self._gates) if one]
-        steps = [self._work(stack), *fatal]
-        await run_until_asked(self._watch.ending, steps)
+        waits = [owner.wait_for_fatal() for owner in (self._tasks, self._gates) if owner]
+        await run_until_asked(self._watch.ending, [self._work(stack), *waits])
 
     async def _work(self, stack: ExitStack) -> None:
         """Start all parts, and wait for the end of the sources."""
@@ -223,10 +222,9 @@ class Session:
     def _make_reporter(self) -> LiveReporter | None:
         if self._watch.store is None:
             return None
-        live, watcher = self._watch.store.live, self._watcher
         return LiveReporter(
-            live,
-            lambda: watcher.loops,
+            self._watch.store.live,
+            lambda: self._watcher.loops,
             self._apply_cameras,
             blur=self._configuration.store.blur,
             watcher=self._sharing.watcher if self._sharing else None,
@@ -237,13 +235,13 @@ class Session:
         store = self._watch.store
         if store is None or not self._watch.is_shared:
             return None
-        shared = Shared(
+        cameras = SharedCameras(
             lambda: [camera.name for camera in self._configuration.cameras],
             self._follow_some,
             self._watcher.count_open,
             self._configuration.cameras_per_watcher,
         )
-        sharing = CameraSharing(store.leases, shared)
+        sharing = CameraSharing(store.leases, cameras)
         self._watcher.permit = sharing.permit
         return sharing
 
@@ -252,14 +250,16 @@ class Session:
         if self._is_ending:
             return
         async with self._applying:
-            reporter, configuration = self._reporter, self._configuration
-            drawn = reporter.drawn(configuration) if reporter else configuration
-            names = self._followed if self._sharing else {camera.name for camera in drawn.cameras}
-            await self._watcher.follow([camera for camera in drawn.cameras if camera.name in names])
+            configuration = self._configuration
+            if self._reporter:
+                configuration = self._reporter.apply_areas(configuration)
+            cameras = configuration.cameras
+            if self._sharing:
+                cameras = tuple(camera for camera in cameras if camera.name in self._followed_names)
+            await self._watcher.follow(cameras)
 
     async def _follow_some(self, names: Collection[str]) -> None:
-        """Follow the cameras that are this watcher's."""
-        self._followed = {*names}
+        self._followed_names = {*names}
         await self._apply_cameras()
 
     def _configure_store(self, configuration: Configuration) -> None:
@@ -273,7 +273,7 @@ class Session:
     async def _apply(self, configuration: Configuration) -> None:
         """Take over a changed configuration, or raise an exception and change nothing.
 
-        Everything new is made before anything old is closed. From then on nothing can be wrong.
+        Everything that may fail is made before anything old is closed.
         """
         receivers = await self._sinks.prepare(configuration) if self._sinks else None
         try:

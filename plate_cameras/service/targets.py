@@ -73,13 +73,13 @@ def check_shared(target: Target, *, is_once: bool) -> None:
 
 
 def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Camera:
-    scheme, separator, rest = source.partition("://")
+    scheme, separator, path = source.partition("://")
     if source.startswith(PUSH):
         raise SettingsError(f"{source}: wanted it in a file CAMERAS.toml, which the gateway reads")
-    is_file = (not separator or scheme == "file") and not source.startswith("/dev/")
+    is_file = (not separator or scheme.lower() == "file") and not source.startswith("/dev/")
     is_clip = is_file and not is_sent(source)
     check_address("SOURCE", encode_login(source))
-    if is_clip and not Path(rest or source).is_file():
+    if is_clip and not Path(path or source).is_file():
         raise SettingsError(f"{source}: no such file")
     if is_once and not is_clip:
         raise SettingsError(f"--once: wanted clips, got {name_of(source)}, which has no end")
@@ -89,21 +89,21 @@ def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Ca
 
 def name_of(source: str) -> str:
     """Return a name for a source: a file's name, or a stream's host. Its path may be a secret."""
-    scheme, separator, rest = source.partition("://")
-    if not separator or scheme == "file":
-        return Path(rest or source).name
+    scheme, separator, path = source.partition("://")
+    if not separator or scheme.lower() == "file":
+        return Path(path or source).name
     return host_of(source) or scheme
 
 
 def _with_own_names(cameras: Sequence[Camera]) -> tuple[Camera, ...]:
     """Number the cameras whose names are the same."""
-    total, seen = Counter(camera.name for camera in cameras), Counter[str]()
-    numbered = []
+    totals, counts = Counter(camera.name for camera in cameras), Counter[str]()
+    numbered_cameras = []
     for camera in cameras:
-        seen[camera.name] += 1
-        suffix = f" ({seen[camera.name]})" if total[camera.name] > 1 else ""
-        numbered.append(replace(camera, name=camera.name + suffix))
-    return tuple(numbered)
+        counts[camera.name] += 1
+        suffix = f" ({counts[camera.name]})" if totals[camera.name] > 1 else ""
+        numbered_cameras.append(replace(camera, name=camera.name + suffix))
+    return tuple(numbered_cameras)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,8 @@ class Watch:
     """The parts and choices of one run.
 
     Attributes:
-        file: Their file, which is read again when it changes; None for none.
+        configuration: The cameras and their sinks, gates and sites.
+        file: The file of the configuration, which is read again when it changes; None for none.
         table: Turns events into lines.
         store: Keeps the passes; None keeps none.
         is_once: The sources end by themselves.

@@ -24,20 +24,20 @@ MAX_MEMORY_MB = 1536
 """Memory that a decoder may take for its cameras. Four cameras of 8 megapixels take some 500 MB."""
 
 THREAD_BYTES = 16 << 20
-"""The part of it that a decoder's threads take for each core: mostly stacks that are not used."""
+"""Memory that a decoder's threads take for each core: mostly stacks that are not used."""
 
 
-def limit_memory(most_bytes: int) -> None:
+def limit_memory(max_bytes: int) -> None:
     """Limit what this process may allocate from now on. Beyond it, allocations fail.
 
     Source: Linux, "getrlimit(2)" and "proc_pid_status(5)".
     """
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    taken_bytes = int(fields["VmData"].split()[0]) << 10
+    used_bytes = int(fields["VmData"].split()[0]) << 10
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = taken_bytes + most_bytes
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    soft_limit = used_bytes + max_bytes
+    limit = soft_limit if hard == resource.RLIM_INFINITY else min(soft_limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
 def main() -> None:
@@ -48,8 +48,8 @@ def main() -> None:
     status = 1
     try:
         *megabytes, descriptor = map(int, sys.argv[1:])
-        most_bytes = (megabytes or [MAX_MEMORY_MB])[0] << 20
-        limit_memory(most_bytes + usable_cores() * THREAD_BYTES)
+        max_bytes = (megabytes or [MAX_MEMORY_MB])[0] << 20
+        limit_memory(max_bytes + usable_cores() * THREAD_BYTES)
         Decoder(socket.socket(fileno=descriptor)).serve()
         status = 0
     except Exception as error:

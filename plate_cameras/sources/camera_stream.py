@@ -32,6 +32,7 @@ LOG = logging.getLogger(__name__)
 ANSWER_S = 10.0
 """Longest wait for a frame after its announcement."""
 DEATHS_S = 600.0
+"""Time for which an end of its process counts against a camera."""
 MAX_ATTEMPTS = 3
 """Processes that may end over a file before it is given up, if none of them sends a frame."""
 
@@ -56,10 +57,10 @@ class CameraStream:
         self._limits = limits
         self._status = self._base = SourceStatus()
         self._frames = 0
-        self._there = asyncio.Event()
+        self._has_frame = asyncio.Event()
         self._answer: asyncio.Future[Frame | None] | None = None
-        self._late: Frame | None = None  # of a file, which came when nobody waited for it any more
-        self._ended = False
+        self._late_frame: Frame | None = None  # of a file; it came when nobody waited any more
+        self._has_ended = False
         self._failure = ""
         self._deaths_s: list[float] = []
 
@@ -68,16 +69,16 @@ class CameraStream:
         """The state and the counts of the source."""
         return self._status
 
-    async def ready(self) -> bool:
+    async def wait_for_frame(self) -> bool:
         """Wait for a frame. Return False at the end of the stream.
 
         Raises:
             SettingsError: The camera's file cannot be played.
         """
-        await self._there.wait()
+        await self._has_frame.wait()
         if self._failure:
             raise SettingsError(f"{self.camera.name}: {self._failure}")
-        return not self._ended or self._late is not None
+        return not self._has_ended or self._late_frame is not None
 
     async def next(self) -> Frame | None:
         """Return the newest frame, or a file's next one.
@@ -85,12 +86,12 @@ class CameraStream:
         Returns:
             None at the end, or if the frame that was there is lost.
         """
-        if self._late is not None:
-            late, self._late = self._late, None
-            return late
-        if self._ended or not self._there.is_set():
+        if self._late_frame is not None:
+            frame, self._late_frame = self._late_frame, None
+            return frame
+        if self._has_ended or not self._has_frame.is_set():
             return None
-        self._there.clear()
+        self._has_frame.clear()
         self._answer = asyncio.get_running_loop().create_future()
         self.send(Want(self.number))
         try:
@@ -111,7 +112,7 @@ class CameraStream:
         self.send(Close(self.number))
         self.leave()
 
-    def opening(self, pause_s: float = 0.0) -> Open:
+    def make_opening(self, pause_s: float = 0.0) -> Open:
         """Return the message that begins or goes on to play the camera."""
         after_s = self._status.last_frame_s if self._status.clock == "file" else None
         return Open(
@@ -128,7 +129,7 @@ class CameraStream:
         if isinstance(message, Report):
             self._update(message)
         elif isinstance(message, Ready):
-            self._there.set()
+            self._has_frame.set()
         elif isinstance(message, Picture):
             self._take(message)
         elif isinstance(message, Nothing):
@@ -138,10 +139,10 @@ class CameraStream:
 
     def interrupt(self, reason: str) -> None:
         """Take notice that the process has ended; `reason` is a sentence."""
-        if self._ended:
+        if self._has_ended:
             return
         self.attempts += 1
-        self._there.clear()
+        self._has_frame.clear()
         self._resolve(None)
         status = self._status
         self._status = self._base = replace(
@@ -158,12 +159,12 @@ class CameraStream:
     def note_death(self) -> int:
         """Count an end of the decoder's process that the camera may have caused.
 
-        Return how many there were lately.
-
-        Those of `DEATHS_S` count. So a camera that ends its process now and then is found, too.
+        Return the number of ends within `DEATHS_S`. So a camera that ends its process now and then
+        is found, too.
         """
         now_s = steady_s()
-        self._deaths_s = [one for one in self._deaths_s if now_s - one < DEATHS_S] + [now_s]
+        recent_s = [death_s for death_s in self._deaths_s if now_s - death_s < DEATHS_S]
+        self._deaths_s = [*recent_s, now_s]
         self._status = replace(self._status, deaths=self._status.deaths + 1)
         return len(self._deaths_s)
 
@@ -209,15 +210,15 @@ class CameraStream:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(frame)
         elif frame is not None and frame.clock == "file":
-            self._late = frame
-            self._there.set()
+            self._late_frame = frame
+            self._has_frame.set()
 
     def _end(self, failure: str) -> None:
-        if self._ended:
+        if self._has_ended:
             return
-        self._ended, self._failure = True, failure
+        self._has_ended, self._failure = True, failure
         self._status = replace(
             self._status, state="ended", last_error=failure or self._status.last_error
         )
         self._resolve(None)
-        self._there.set()
+        self._has_frame.set()

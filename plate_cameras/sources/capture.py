@@ -36,8 +36,8 @@ VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 MIN_OPEN_S = 0.1
 MAX_PACKET_BYTES = 32_000_000
 """Largest number of bytes of one encoded frame. A JPEG file of 50 million pixels has 20 MB."""
-PICTURE = "_pipe"
-"""FFmpeg's names of the formats of pictures end so."""
+PICTURE_SUFFIX = "_pipe"
+"""End of FFmpeg's names of the formats of pictures."""
 TIMES_MAY_JUMP = 0x0200
 """FFmpeg's flag AVFMT_TS_DISCONT of formats that were made to be cut and joined."""
 WITHOUT_TIMES = frozenset({"mpjpeg", "mjpeg", "h264", "hevc"})
@@ -61,7 +61,7 @@ class Capture:
     """An open source.
 
     Attributes:
-        shown: Its address without secrets.
+        label: Its address without secrets.
         is_clip: True if it is a file, here or on a web server, and not a live stream.
         has_times: True if its time stamps come from the source.
         start_s: Time stamp at which a file begins; None if it is not known.
@@ -79,12 +79,12 @@ class Capture:
     ) -> None:
         self._container, self._stream, self._address = container, stream, address
         self._guard = guard
-        self.shown = address.shown
+        self.label = address.label
         self.has_times = container.format.name not in WITHOUT_TIMES
-        self.is_picture = not address.is_file and container.format.name.endswith(PICTURE)
+        self.is_picture = not address.is_file and container.format.name.endswith(PICTURE_SUFFIX)
         self.is_clip = address.is_file or (not self.is_picture and _has_end(container))
         self.may_jump = bool(container.format.flags & TIMES_MAY_JUMP)
-        self.start_s = _times(stream.start_time, stream.time_base)
+        self.start_s = _to_seconds(stream.start_time, stream.time_base)
         rate = stream.guessed_rate or stream.average_rate
         self.rate = float(rate) if rate else None
 
@@ -104,9 +104,9 @@ class Capture:
                 url = follow(address.url, error.location)
                 if url is None:
                     reason = describe_redirect(error.location)
-                    raise SourceError(f"cannot open {address.shown}: {reason}") from None
+                    raise SourceError(f"cannot open {address.label}: {reason}") from None
                 address = address.moved_to(url)
-        raise SourceError(f"cannot open {address.shown}: {AGAIN}")
+        raise SourceError(f"cannot open {address.label}: {AGAIN}")
 
     @classmethod
     def _open_once(cls, address: Address, limits: Limits) -> Capture:
@@ -122,8 +122,8 @@ class Capture:
                 timeout=(left_s, limits.read_s),
             )
         except (av.FFmpegError, OSError, ValueError) as error:
-            timed_out = steady_s() - started_s >= min(limits.open_s, limits.read_s)
-            failure = describe(error, address, "open", timed_out=timed_out)
+            has_timed_out = steady_s() - started_s >= min(limits.open_s, limits.read_s)
+            failure = describe(error, address, "open", has_timed_out=has_timed_out)
             location = guard.close() if guard else _find_location(address, error, limits)
             raise SourceError(failure, location) from None
         try:
@@ -139,7 +139,7 @@ class Capture:
 
     @property
     def realtime_s(self) -> float | None:
-        """Unix time of the time stamp 0 as the camera says; None while it has not said it."""
+        """Unix time of the time stamp 0 by the camera; None until it has sent it."""
         start_us = getattr(self._container, "start_time_realtime", None)  # PyAV 18 or newer
         return start_us / 1e6 if start_us else None
 
@@ -152,7 +152,7 @@ class Capture:
         try:
             for packet in self._container.demux(self._stream):
                 if packet.size > MAX_PACKET_BYTES:
-                    raise SourceError(f"cannot read {self.shown}: {_describe_packet(packet)}")
+                    raise SourceError(f"cannot read {self.label}: {_describe_packet(packet)}")
                 yield packet
         except (av.FFmpegError, OSError) as error:
             raise SourceError(describe(error, self._address, "read")) from None
@@ -208,12 +208,12 @@ def prepare(container: InputContainer, address: Address) -> VideoStream:
         SourceError: It has no video, or its frames are too large.
     """
     if not container.streams.video:
-        raise SourceError(f"cannot open {address.shown}: it has no video")
+        raise SourceError(f"cannot open {address.label}: it has no video")
     stream = container.streams.video[0]
     context = stream.codec_context
     if context.width * context.height > MAX_PIXELS:
         raise SourceError(
-            f"cannot open {address.shown}: wanted frames of at most"
+            f"cannot open {address.label}: wanted frames of at most"
             f" {MAX_PIXELS / 1e6:g} million pixels, got {context.width}x{context.height}"
         )
     context.thread_count = 1
@@ -234,12 +234,12 @@ def _find_location(address: Address, error: Exception, limits: Limits) -> str | 
     return find_location(address, limits.read_s)
 
 
-def seconds_of(stamped: VideoFrame | VideoPacket) -> float | None:
+def seconds_of(part: VideoFrame | VideoPacket) -> float | None:
     """Return the time stamp of a frame or packet in seconds; None if it has none."""
-    return _times(stamped.pts, stamped.time_base)
+    return _to_seconds(part.pts, part.time_base)
 
 
-def _times(ticks: int | None, time_base: Fraction | None) -> float | None:
+def _to_seconds(ticks: int | None, time_base: Fraction | None) -> float | None:
     return None if ticks is None or time_base is None else float(ticks * time_base)
 
 

@@ -96,9 +96,9 @@ class Child:
             self.process.kill()
         self._writer.close()
         # No thread waits for it: there may be none, and the process is reaped in a moment.
-        ends_s = steady_s() + END_S
+        deadline_s = steady_s() + END_S
         try:
-            while self.process.poll() is None and steady_s() < ends_s:
+            while self.process.poll() is None and steady_s() < deadline_s:
                 await asyncio.sleep(REAP_EVERY_S)
         finally:  # also where a second cancellation ends this: nobody else would reap it
             with contextlib.suppress(subprocess.TimeoutExpired):

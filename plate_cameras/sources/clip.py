@@ -90,7 +90,7 @@ class ClipPlayback:
         slot: LookSlot,
         progress: Progress,
     ) -> None:
-        self._capture, self._pause_s, self._after_s = capture, 1 / looks_per_s, after_s
+        self._capture, self._interval_s, self._after_s = capture, 1 / looks_per_s, after_s
         self._slot, self._progress = slot, progress
         self._times = ClipTimes(capture.rate, capture.start_s, may_jump=capture.may_jump)
         self._next_s = 0.0
@@ -111,7 +111,7 @@ class ClipPlayback:
             for frame in self._decode(packet):
                 self._show(frame)
         if not self._number:
-            raise SourceError(f"cannot read {self._capture.shown}: {NO_FRAME}")
+            raise SourceError(f"cannot read {self._capture.label}: {NO_FRAME}")
         self._slot.drain(self._progress.beat)
 
     def _decode(self, packet: VideoPacket) -> list[VideoFrame]:
@@ -129,7 +129,7 @@ class ClipPlayback:
         time_s = self._times.time_of(seconds_of(frame))
         if time_s < self._next_s - ROUNDING_S:
             return
-        self._next_s = max(self._next_s + self._pause_s, time_s + self._pause_s / 2)
+        self._next_s = max(self._next_s + self._interval_s, time_s + self._interval_s / 2)
         if self._after_s is None or time_s > self._after_s + ROUNDING_S:
             look = Look(frame, self._number, time_s, "file")
             self._slot.put(look, self._progress.beat)

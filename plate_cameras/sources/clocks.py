@@ -39,38 +39,37 @@ class StreamClock:
 
     def __init__(self) -> None:
         self.moment_s = float("-inf")
-        self._arrived_s = self._wall_offset_s = 0.0
+        self._arrival_s = self._wall_offset_s = 0.0
         self._stamps = _Stamps()
         self._camera = _CameraClock()
 
     def observe(
         self,
         pts_s: float | None,
-        arrived_s: float,
-        realtime_s: float | None,
+        arrival_s: float,
         *,
-        steady_s: float | None = None,
+        unix_s: float,
+        realtime_s: float | None,
     ) -> None:
         """Take the time stamp of a packet.
 
         Args:
             pts_s: Its time stamp; None if it has none.
-            arrived_s: Unix time of its arrival.
-            realtime_s: Unix time of the time stamp 0 as the camera says; None if it does not.
-            steady_s: Time of its arrival by a clock that nobody sets; None if `arrived_s` is one.
+            arrival_s: Steady time of its arrival.
+            unix_s: Unix time of its arrival.
+            realtime_s: Unix time of the time stamp 0 by the camera; None if it sends none.
         """
-        self._arrived_s = arrived_s if steady_s is None else steady_s
-        self._wall_offset_s = arrived_s - self._arrived_s
+        self._arrival_s, self._wall_offset_s = arrival_s, unix_s - arrival_s
         if pts_s is None or not isfinite(pts_s):
-            self._stamps.distrust(self._arrived_s)
+            self._stamps.distrust(self._arrival_s)
             return
-        if self._stamps.observe(pts_s, self._arrived_s):
+        if self._stamps.observe(pts_s, self._arrival_s):
             self._camera.lose()
-        self._camera.observe(realtime_s, self._stamps.zero_s, self._wall_offset_s, self._arrived_s)
+        self._camera.observe(realtime_s, self._stamps.zero_s, self._wall_offset_s, self._arrival_s)
 
     def time_of(self, pts_s: float | None) -> tuple[float, Clock]:
         """Return the Unix time of a frame. Its steady moment is later than that of the last one."""
-        moment_s = self._stamps.moment_of(pts_s, self._arrived_s)
+        moment_s = self._stamps.moment_of(pts_s, self._arrival_s)
         self.moment_s = max(moment_s, self.moment_s + MIN_STEP_S)
         if self._camera.offset_s is None:
             return self.moment_s + self._wall_offset_s, "wall"
@@ -83,50 +82,50 @@ class _Stamps:
     def __init__(self) -> None:
         self.zero_s = 0.0  # steady moment of the time stamp 0
         self._has_zero = False
-        self._pts_s = self._seen_s = 0.0
+        self._pts_s = self._last_arrival_s = 0.0
         self._late_since_s: float | None = None
-        self._distrusted_s = float("-inf")  # until then
+        self._distrust_end_s = float("-inf")
 
-    def observe(self, pts_s: float, arrived_s: float) -> bool:
+    def observe(self, pts_s: float, arrival_s: float) -> bool:
         """Take a time stamp. Return whether the time stamps count from another moment now."""
-        zero_s = arrived_s - pts_s
-        step_s, passed_s = pts_s - self._pts_s, arrived_s - self._seen_s
-        self._pts_s, self._seen_s = pts_s, arrived_s
+        zero_s = arrival_s - pts_s
+        step_s, elapsed_s = pts_s - self._pts_s, arrival_s - self._last_arrival_s
+        self._pts_s, self._last_arrival_s = pts_s, arrival_s
         if not self._has_zero:
             self.zero_s, self._has_zero = zero_s, True
         elif step_s < -BACK_S or self.zero_s - zero_s > JUMP_S:
             self.zero_s = zero_s
-            self.distrust(arrived_s)
+            self.distrust(arrival_s)
             return True
         elif step_s == 0:
-            self.distrust(arrived_s)
-        elif self._stays_late(zero_s, arrived_s):
+            self.distrust(arrival_s)
+        elif self._stays_late(zero_s, arrival_s):
             self.zero_s = zero_s
         else:
-            self.zero_s = min(zero_s, self.zero_s + RISE * max(0.0, passed_s))
+            self.zero_s = min(zero_s, self.zero_s + RISE * max(0.0, elapsed_s))
         return False
 
-    def distrust(self, arrived_s: float) -> None:
+    def distrust(self, arrival_s: float) -> None:
         """Let no time stamp count for a while."""
-        self._distrusted_s = arrived_s + DISTRUST_S
+        self._distrust_end_s = arrival_s + DISTRUST_S
 
-    def moment_of(self, pts_s: float | None, arrived_s: float) -> float:
+    def moment_of(self, pts_s: float | None, arrival_s: float) -> float:
         """Return the steady moment of a frame: not in the future, and not far back."""
-        if pts_s is None or not isfinite(pts_s) or arrived_s < self._distrusted_s:
-            return arrived_s
-        return min(max(pts_s + self.zero_s, arrived_s - LATE_S), arrived_s)
+        if pts_s is None or not isfinite(pts_s) or arrival_s < self._distrust_end_s:
+            return arrival_s
+        return min(max(pts_s + self.zero_s, arrival_s - LATE_S), arrival_s)
 
-    def _stays_late(self, zero_s: float, arrived_s: float) -> bool:
+    def _stays_late(self, zero_s: float, arrival_s: float) -> bool:
         """Tell whether all packets of some seconds came late. After a stall only some do."""
         if zero_s - self.zero_s <= JUMP_S:
             self._late_since_s = None
         elif self._late_since_s is None:
-            self._late_since_s = arrived_s
-        return self._late_since_s is not None and arrived_s - self._late_since_s > LATE_S
+            self._late_since_s = arrival_s
+        return self._late_since_s is not None and arrival_s - self._late_since_s > LATE_S
 
 
 class _CameraClock:
-    """The clock of a camera, as its sender reports tell it.
+    """The clock of a camera, by its sender reports.
 
     Attributes:
         offset_s: Its Unix time minus the steady moment; None while it is not known or believed.
@@ -134,35 +133,35 @@ class _CameraClock:
 
     def __init__(self) -> None:
         self.offset_s: float | None = None
-        self._realtime_s: float | None = None  # as it was told last
+        self._realtime_s: float | None = None  # as it was reported last
         self._zero_s = 0.0  # the same, with drift corrected
         self._settled_offset_s: float | None = None
-        self._told_s = 0.0
+        self._report_s = 0.0
         self._is_lost = False
 
     def lose(self) -> None:
-        """Believe it no more: the time stamps count from another moment than it has told."""
+        """Believe it no more: the time stamps count from another moment than it has reported."""
         self._is_lost, self.offset_s = True, None
 
     def observe(
-        self, realtime_s: float | None, zero_s: float, wall_offset_s: float, arrived_s: float
+        self, realtime_s: float | None, zero_s: float, wall_offset_s: float, arrival_s: float
     ) -> None:
         """Take the camera's time, and correct its drift.
 
         Args:
-            realtime_s: Unix time of the time stamp 0 as the camera says.
+            realtime_s: Unix time of the time stamp 0 by the camera; None if it sends none.
             zero_s: Steady moment of the time stamp 0.
             wall_offset_s: Unix time of this machine minus its steady time.
-            arrived_s: Steady time of the packet.
+            arrival_s: Steady time of the packet.
         """
         self.offset_s = None
         if realtime_s is None or not isfinite(realtime_s) or self._is_lost:
             return
         if realtime_s != self._realtime_s:
             self._realtime_s = self._zero_s = realtime_s
-            self._settled_offset_s, self._told_s = None, arrived_s
+            self._settled_offset_s, self._report_s = None, arrival_s
         offset_s = self._zero_s - zero_s
-        if self._settled_offset_s is None and arrived_s - self._told_s > SETTLED_S:
+        if self._settled_offset_s is None and arrival_s - self._report_s > SETTLED_S:
             self._settled_offset_s = offset_s
         if self._settled_offset_s is not None and abs(offset_s - self._settled_offset_s) > DRIFT_S:
             offset_s = self._settled_offset_s

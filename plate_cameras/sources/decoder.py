@@ -36,7 +36,7 @@ class Decoder:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._players: dict[int, Player] = {}
-        self._sending = threading.Lock()
+        self._send_lock = threading.Lock()
         self._encoders = ThreadPoolExecutor(usable_cores(), thread_name_prefix="jpeg")
 
     def serve(self) -> None:
@@ -100,7 +100,7 @@ class Decoder:
     def _send(self, message: Message) -> None:
         """Send a message. Without the parent process there is nothing left to do."""
         try:
-            with self._sending:
+            with self._send_lock:
                 self._connection.sendall(pack(message))
         except OSError:
             os._exit(0)

@@ -17,7 +17,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.children import COMMAND, Child
 from plate_cameras.sources.messages import Message, Report
-from plate_cameras.sources.network.addresses import find_here
+from plate_cameras.sources.network.addresses import resolve_paths
 from plate_cameras.sources.status import Limits
 
 LOG = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class DecoderGroup:
         self.streams[stream.number] = stream
         self._pauses[stream.number] = pause_s
         stream.send, stream.leave = self._send, lambda: self._remove(stream)
-        self._send(stream.opening())
+        self._send(stream.make_opening())
         if self._task is None:
             self._task = self._tasks.start(self.name, self._run)
 
@@ -112,8 +112,8 @@ class DecoderGroup:
                 failures += 1
                 continue
             try:
-                reason, guilty = await self._run_once(child)
-            except Exception as error:  # the owner of this task tells it, and starts it again
+                reason, hung_number = await self._run_once(child)
+            except Exception as error:  # the owner of this task logs it, and starts it again
                 self._interrupt(f"a decoder is started again: {describe(error)}")
                 raise
             LOG.warning("%s", reason)
@@ -123,19 +123,21 @@ class DecoderGroup:
                 failures += 1
                 continue
             failures = 0
-            await self._blame(guilty)
+            await self._blame(hung_number)
 
-    async def _blame(self, guilty: int | None) -> None:
-        """Count the end of the process for the camera that hung; for all if none is known to.
+    async def _blame(self, hung_number: int | None) -> None:
+        """Count the end of the process for the camera that hung; for all if it is not known.
 
-        Cameras whose process ends again get one each. So the one that ends it is alone with that.
+        Cameras whose process ends again get one each, so that only the faulty one is interrupted.
         """
         streams = [*self.streams.values()]
         deaths = {
-            stream: stream.note_death() for stream in streams if guilty in (None, stream.number)
+            stream: stream.note_death()
+            for stream in streams
+            if hung_number in (None, stream.number)
         }
-        if guilty in self.streams:
-            self._delay(self.streams[guilty], max(deaths.values()))
+        if hung_number in self.streams:
+            self._delay(self.streams[hung_number], max(deaths.values()))
         elif len(streams) > 1 and max(deaths.values(), default=0) >= MAX_DEATHS:
             self._scatter()
         else:
@@ -162,10 +164,8 @@ class DecoderGroup:
             self._isolate(stream, pause_s)
 
     def _pause_s(self, failures: int) -> float:
-        longest_s = exponential_s(
-            failures, self._limits.first_pause_s, self._limits.longest_pause_s
-        )
-        return longest_s * random.uniform(0.5, 1)
+        max_s = exponential_s(failures, self._limits.first_pause_s, self._limits.max_pause_s)
+        return max_s * random.uniform(0.5, 1)
 
     async def _run_once(self, child: Child) -> tuple[str, int | None]:
         """Serve one process. Return why it ended, and the number of the camera that hung."""
@@ -173,7 +173,7 @@ class DecoderGroup:
             self._child = child
             for stream in self.streams.values():
                 if stream.status.state != "ended":
-                    child.send(stream.opening(self._pauses.pop(stream.number, 0.0)))
+                    child.send(stream.make_opening(self._pauses.pop(stream.number, 0.0)))
             return await self._serve(child)
         finally:
             self._child = None
@@ -224,26 +224,27 @@ class Decoders:
         self._per_process, self._limits, self._command = per_process, limits or Limits(), command
         self._tasks = tasks or BackgroundTasks()
         self._numbers = itertools.count(1)
-        self._isolated: set[DecoderGroup] = set()
+        self._isolated_groups: set[DecoderGroup] = set()
         self.groups: list[DecoderGroup] = []
 
     def open(self, camera: Camera) -> CameraStream:
         """Play a camera. An event loop must run."""
-        camera = find_here(camera)
+        camera = resolve_paths(camera)
         stream = CameraStream(next(self._numbers), camera, self._limits)
         self.groups = [group for group in self.groups if not group.has_ended]
-        self._isolated &= {*self.groups}
-        free = (group for group in self.groups if self._has_place(group))
-        group = next(free, None) or self._new_group()
+        self._isolated_groups &= {*self.groups}
+        groups = (group for group in self.groups if self._has_place(group))
+        group = next(groups, None) or self._new_group()
         group.add(stream)
         return stream
 
     def _has_place(self, group: DecoderGroup) -> bool:
-        return group not in self._isolated and 0 < len(group.streams) < self._per_process
+        return group not in self._isolated_groups and 0 < len(group.streams) < self._per_process
 
     def _new_group(self) -> DecoderGroup:
-        used = {group.name for group in self.groups if not group.has_ended}
-        name = next(name for n in itertools.count(1) if (name := f"decoder {n}") not in used)
+        used_names = {group.name for group in self.groups if not group.has_ended}
+        names = (f"decoder {number}" for number in itertools.count(1))
+        name = next(name for name in names if name not in used_names)
         group = DecoderGroup(
             self._limits, self._command, self._isolate, tasks=self._tasks, name=name
         )
@@ -252,7 +253,7 @@ class Decoders:
 
     def _isolate(self, stream: CameraStream, pause_s: float) -> None:
         group = self._new_group()
-        self._isolated.add(group)
+        self._isolated_groups.add(group)
         group.add(stream, pause_s)
 
     async def __aenter__(self) -> Decoders:

@@ -33,19 +33,19 @@ class FreezeDetector:
         self._frozen_s = frozen_s
         self._luma: Luma | None = None
         self._since_s = 0.0
-        self._same = 0
+        self._repeats = 0
 
     def update(self, luma: Luma, time_s: float) -> bool:
         """Take the next picture, and tell whether it is the same as the one before."""
         if self._luma is not None and np.array_equal(luma, self._luma):
-            self._same += 1
+            self._repeats += 1
             return True
-        self._luma, self._since_s, self._same = luma, time_s, 0
+        self._luma, self._since_s, self._repeats = luma, time_s, 0
         return False
 
     def is_frozen(self, time_s: float) -> bool:
         """Tell whether the stream is frozen."""
-        return self._same >= MIN_FRAMES and time_s - self._since_s >= self._frozen_s
+        return self._repeats >= MIN_FRAMES and time_s - self._since_s >= self._frozen_s
 
 
 MOTION_STEP_S = 0.2
@@ -78,9 +78,9 @@ class LivePlayback:
         self._gate = MotionGate(camera.motion_threshold, region_of_motion(camera))
         self._freeze = FreezeDetector(limits.frozen_s)
         self._luma = LumaConverter()
-        self._arrived_s = self._compared_s = self._next_s = float("-inf")
-        self._seen_s: float | None = None  # arrival of the last packet that gave a frame
-        self._changed = True  # since the last look
+        self._arrival_s = self._comparison_s = self._next_s = float("-inf")
+        self._last_frame_s: float | None = None  # arrival of the last packet that gave a frame
+        self._has_changed = True  # since the last look
 
     def configure(self, camera: Camera) -> None:
         """Take over other zones and masks. Another thread may call this."""
@@ -101,47 +101,50 @@ class LivePlayback:
 
     def _take(self, packet: VideoPacket) -> None:
         self._progress.number += 1
-        wall_s, self._arrived_s = unix_s(), steady_s()
+        wall_s, self._arrival_s = unix_s(), steady_s()
         self._clock.observe(
-            self._stamp_s(packet), wall_s, self._capture.realtime_s, steady_s=self._arrived_s
+            self._stamp_s(packet),
+            self._arrival_s,
+            unix_s=wall_s,
+            realtime_s=self._capture.realtime_s,
         )
-        for frame in self._decoder.take(packet, self._arrived_s, moves=self._gate.is_open):
-            self._seen_s = self._arrived_s
+        for frame in self._decoder.take(packet, self._arrival_s, moves=self._gate.is_open):
+            self._last_frame_s = self._arrival_s
             self._show(frame)
         self._check_sight()
 
     def _check_sight(self) -> None:
-        if self._seen_s is None:
-            self._seen_s = self._arrived_s
-        if self._arrived_s - self._seen_s > BLIND_S:
+        if self._last_frame_s is None:
+            self._last_frame_s = self._arrival_s
+        if self._arrival_s - self._last_frame_s > BLIND_S:
             raise SourceError(
                 f"packets came for {BLIND_S:g} s, but no frame could be decoded: they are damaged,"
                 f" or larger than {MAX_PIXELS / 1e6:g} million pixels"
             )
 
-    def _stamp_s(self, stamped: VideoFrame | VideoPacket) -> float | None:
-        return seconds_of(stamped) if self._capture.has_times else None
+    def _stamp_s(self, part: VideoFrame | VideoPacket) -> float | None:
+        return seconds_of(part) if self._capture.has_times else None
 
     def _show(self, frame: VideoFrame) -> None:
         """Compare a frame with those before, and offer it."""
         self._progress.decoded += 1
         time_s, clock = self._clock.time_of(self._stamp_s(frame))
-        now_s = self._arrived_s
-        if now_s >= self._next_s or now_s - self._compared_s >= MOTION_STEP_S:
+        now_s = self._arrival_s
+        if now_s >= self._next_s or now_s - self._comparison_s >= MOTION_STEP_S:
             self._compare(frame, now_s)
-        is_due = now_s >= self._next_s and self._changed
+        is_due = now_s >= self._next_s and self._has_changed
         look = Look(frame, self._progress.number, time_s, clock, self._clock.moment_s)
         if is_due:
             self._set_next(now_s)
-            self._changed = False
+            self._has_changed = False
         if is_due or self._gate.is_open:
-            self._slot.offer(look, due=is_due)
+            self._slot.offer(look, is_due=is_due)
 
     def _compare(self, frame: VideoFrame, now_s: float) -> None:
-        self._compared_s = now_s
+        self._comparison_s = now_s
         luma, was_open = self._luma.convert(frame), self._gate.is_open
         if not self._freeze.update(luma, now_s):
-            self._changed = True
+            self._has_changed = True
         if self._gate.update(luma, now_s) and not was_open:
             self._next_s = min(self._next_s, now_s)
         self._progress.motion = self._gate.is_open

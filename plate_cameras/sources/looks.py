@@ -48,23 +48,23 @@ class LookSlot:
         self._announce = announce
         self._condition = threading.Condition()
         self._look: Look | None = None
-        self._in_delivery = 0  # looks: the next one is taken while another thread sends the last
-        self._closed = False
+        self._deliveries = 0  # looks: the next one is taken while another thread sends the last
+        self._is_closed = False
         self.dropped = 0
 
-    def offer(self, look: Look, *, due: bool) -> None:
+    def offer(self, look: Look, *, is_due: bool) -> None:
         """Put a look.
 
         Args:
             look: The look. It replaces one that waits.
-            due: True if it begins a new interval. One that waits then counts as dropped. A look
+            is_due: True if it begins a new interval. One that waits then counts as dropped. A look
                 that is not due only replaces another.
         """
         with self._condition:
             waits = self._look is not None
-            if not waits and not due:
+            if not waits and not is_due:
                 return
-            self.dropped += waits and due
+            self.dropped += waits and is_due
             self._look = look
         if not waits:
             self._announce()
@@ -72,7 +72,7 @@ class LookSlot:
     def put(self, look: Look, beat: Callable[[], None]) -> None:
         """Put a look after the one before has been taken; meanwhile call `beat` again and again."""
         with self._condition:
-            while self._look is not None and not self._closed:
+            while self._look is not None and not self._is_closed:
                 self._condition.wait(WAIT_STEP_S)
                 beat()
             self._look = look
@@ -82,27 +82,27 @@ class LookSlot:
         """Return the look that waits, to be delivered; None if there is none."""
         with self._condition:
             look, self._look = self._look, None
-            self._in_delivery += look is not None
+            self._deliveries += look is not None
             self._condition.notify_all()
             return look
 
     def confirm(self) -> None:
         """Record the delivery of a look that was taken."""
         with self._condition:
-            self._in_delivery -= 1
+            self._deliveries -= 1
             self._condition.notify_all()
 
     def drain(self, beat: Callable[[], None]) -> None:
         """Wait until all looks have been taken and delivered."""
         with self._condition:
-            while (self._look is not None or self._in_delivery) and not self._closed:
+            while (self._look is not None or self._deliveries) and not self._is_closed:
                 self._condition.wait(WAIT_STEP_S)
                 beat()
 
     def close(self) -> None:
         """Let nobody wait any more."""
         with self._condition:
-            self._closed = True
+            self._is_closed = True
             self._condition.notify_all()
 
 
@@ -134,5 +134,5 @@ def encode_jpeg(frame: VideoFrame) -> tuple[bytes, tuple[int, int]]:
     bgr: Bgr = frame.reformat(format="bgr24", threads=1).to_ndarray().astype(np.uint8, copy=False)
     turn = TURNS.get(frame.rotation)
     upright = bgr if turn is None else cv2.rotate(bgr, turn)
-    _, encoded = cv2.imencode(".jpg", upright, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    return encoded.tobytes(), (upright.shape[1], upright.shape[0])
+    _, jpeg = cv2.imencode(".jpg", upright, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    return jpeg.tobytes(), (upright.shape[1], upright.shape[0])

@@ -6,11 +6,11 @@ picture of as many bytes as the second says, in `frame` only. The object's key `
 `KINDS`; its other keys are the fields of that class.
 
 The parent sends `open` and `close` for each camera, and `configure` when its zones or masks change
-while it plays. The child sends `ready` once when a frame is
-there. The parent sends `want` when it has use for a frame. The child answers each `want` with the
-newest `frame`, or with `nothing`; so at most one frame of a camera is on its way. Twice a second
-the child sends a `report` of each camera, which is its heartbeat, too. `ended` follows a file's
-last frame. A child ends when its socket is closed.
+while it plays. The child sends `ready` once when a frame is there. The parent sends `want` when it
+has use for a frame. The child answers each `want` with the newest `frame`, or with `nothing`; so at
+most one frame of a camera is on its way. Twice a second the child sends a `report` of each camera,
+which is its heartbeat, too. `ended` follows a file's last frame. A child ends when its socket is
+closed.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Open(Message):
     Attributes:
         number: Frames that earlier processes have had of it.
         after_s: Time of the last frame of a file that was handed on; None from its start.
+        pause_s: Pause before the camera is opened.
     """
 
     camera: Camera

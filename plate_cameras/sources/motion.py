@@ -50,7 +50,7 @@ class MotionGate:
         self._threshold = threshold
         self.region = region
         self._background: _Background | None = None
-        self._compared: tuple[Luma, float] | None = None
+        self._reference: tuple[Luma, float] | None = None
         self._last_motion_s = float("-inf")
         self.is_open = threshold == 0
         self.share = 0.0
@@ -68,8 +68,8 @@ class MotionGate:
         if self._background is None or time_s < self._background.time_s:
             self.reset(luma, time_s)
             return self.is_open
-        changed = self._background.changed(luma)
-        self.share = self._share(changed if not self.is_open else self._moved(luma, time_s))
+        reference = self._take_reference(luma, time_s) if self.is_open else None
+        self.share = self._share(self._background.find_changes(luma, reference))
         self._background.adapt(luma, time_s)
         if self.share >= self._threshold:
             self._last_motion_s = time_s
@@ -81,26 +81,26 @@ class MotionGate:
     def reset(self, luma: Luma, time_s: float) -> None:
         """Close the gate and take a picture as the background: what stands there now, rests."""
         self.is_open = self._threshold == 0
-        self._compared = None
+        self._reference = None
         if self._background is None:
             self._background = _Background(luma, time_s)
         self._background.replace(luma, time_s)
 
     def _open(self, luma: Luma, time_s: float) -> None:
         if not self.is_open:
-            self.is_open, self._compared = True, (luma, time_s)
+            self.is_open, self._reference = True, (luma, time_s)
 
-    def _moved(self, luma: Luma, time_s: float) -> npt.NDArray[np.uint8]:
-        assert self._background is not None
-        before, at_s = self._compared or (luma, time_s)
-        if time_s - at_s >= COMPARED_S or self._compared is None:
-            self._compared = (luma, time_s)
-        return self._background.differs(luma, before.astype(np.float32))
+    def _take_reference(self, luma: Luma, time_s: float) -> Luma:
+        """Return the picture to compare with. An old one is replaced by the newest afterwards."""
+        reference, at_s = self._reference or (luma, time_s)
+        if time_s - at_s >= COMPARED_S or self._reference is None:
+            self._reference = (luma, time_s)
+        return reference
 
-    def _share(self, changed: npt.NDArray[np.uint8]) -> float:
+    def _share(self, changes: npt.NDArray[np.uint8]) -> float:
         """Return the share of changed pixels, without single ones: those are rain or noise."""
-        kept = cv2.morphologyEx(changed, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8))
-        return float(np.count_nonzero(kept[self.region])) / kept.size
+        areas = cv2.morphologyEx(changes, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8))
+        return float(np.count_nonzero(areas[self.region])) / areas.size
 
 
 class _Background:
@@ -114,19 +114,20 @@ class _Background:
         self._level = luma.astype(np.float32)
         self.time_s = time_s
 
-    def changed(self, luma: Luma) -> npt.NDArray[np.uint8]:
-        return self.differs(luma, self._level)
-
-    def differs(self, luma: Luma, other: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
+    def find_changes(self, luma: Luma, reference: Luma | None) -> npt.NDArray[np.uint8]:
         """Return 1 for pixels that differ by more than their noise.
 
         The median difference is left out: the light of the whole scene has changed by it.
+
+        Args:
+            luma: The picture.
+            reference: The picture to compare with; None for the background.
         """
-        difference = luma - other
+        difference = luma - (self._level if reference is None else reference.astype(np.float32))
         difference -= np.median(difference[::4, ::4])
         limit = MIN_DIFFERENCE + NOISE_FACTOR * self._noise
-        differs: npt.NDArray[np.bool_] = np.abs(difference) > limit
-        return differs.astype(np.uint8)
+        has_changed: npt.NDArray[np.bool_] = np.abs(difference) > limit
+        return has_changed.astype(np.uint8)
 
     def adapt(self, luma: Luma, time_s: float) -> None:
         """Follow the picture by small steps, so that the median is kept, not the mean.

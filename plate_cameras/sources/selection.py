@@ -50,16 +50,16 @@ class PacketSizes:
     def is_unusual(self, size: int) -> bool:
         """Take the size of a packet, and tell whether the last few were unusually large."""
         self._count += 1
-        most = OUTLIER_FACTOR * self._factor * self._usual + MIN_BYTES
-        taken = min(size, most) if self._count > 1 else size
-        self._recent += max(RECENT, 1 / self._count) * (taken - self._recent)
-        unusual = self._recent > self._factor * self._usual + MIN_BYTES
-        self._usual += max(FORGET, 1 / self._count) * (taken - self._usual)
-        return self._count > LEARNED and unusual
+        max_size = OUTLIER_FACTOR * self._factor * self._usual + MIN_BYTES
+        capped_size = min(size, max_size) if self._count > 1 else size
+        self._recent += max(RECENT, 1 / self._count) * (capped_size - self._recent)
+        are_large = self._recent > self._factor * self._usual + MIN_BYTES
+        self._usual += max(FORGET, 1 / self._count) * (capped_size - self._usual)
+        return self._count > LEARNED and are_large
 
-    def learn(self, *, moved: bool) -> None:
+    def learn(self, *, has_moved: bool) -> None:
         """Learn whether something moved when the last packets were unusual."""
-        self._factor = MIN_FACTOR if moved else min(MAX_FACTOR, self._factor * FACTOR_STEP)
+        self._factor = MIN_FACTOR if has_moved else min(MAX_FACTOR, self._factor * FACTOR_STEP)
 
 
 class KeptPackets:
@@ -96,21 +96,21 @@ class SelectiveDecoder:
         beat: Is called after each packet of several, so that long work is not taken for a hang.
 
     Attributes:
-        damaged: Number of packets that could not be decoded.
+        damaged_packets: Number of packets that could not be decoded.
     """
 
     def __init__(self, capture: LiveCapture, looks_per_s: float, beat: Callable[[], None]) -> None:
         self._capture, self._beat = capture, beat
         self._step_s = 0.5 / looks_per_s
         self._pending = KeptPackets()  # not decoded yet
-        self._lost = True  # until the next key frame
-        self._in_sync = False  # whether the decoder has all that comes before `_pending`
+        self._is_lost = True  # until the next key frame
+        self._is_in_sync = False  # whether the decoder has all that comes before `_pending`
         self._keys_in_row = 0
         self._sizes = PacketSizes()
         self._key_s: float | None = None
-        self._seen_s = self._alert_s = float("-inf")
-        self._alerted = False
-        self.damaged = 0
+        self._last_frame_s = self._alert_s = float("-inf")
+        self._has_alert = False
+        self.damaged_packets = 0
 
     def take(self, packet: VideoPacket, now_s: float, *, moves: bool) -> list[VideoFrame]:
         """Return the new frames of a packet. Only the last of many frames that are decoded late.
@@ -120,63 +120,63 @@ class SelectiveDecoder:
             now_s: Time of its arrival, seconds.
             moves: True if something moves, so that all frames are wanted.
         """
-        unusual = self._keep(packet, now_s)
-        wants_all = self._wants_all(unusual, now_s, moves=moves)
-        if self._lost or self._is_left_out(now_s, wants_all=wants_all):
+        is_unusual = self._keep(packet, now_s)
+        wants_all = self._wants_all(is_unusual, now_s, moves=moves)
+        if self._is_lost or self._is_left_out(now_s, wants_all=wants_all):
             return []
         if wants_all:
-            self._seen_s = now_s
+            self._last_frame_s = now_s
             return self._catch_up()
         if packet.is_keyframe:
-            self._seen_s, self._in_sync = now_s, False
+            self._last_frame_s, self._is_in_sync = now_s, False
             return self._try(self._capture.decode_alone, packet)
         return []
 
     def _keep(self, packet: VideoPacket, now_s: float) -> bool:
-        """Keep a packet for later; tell whether packets are unusually large."""
+        """Keep a packet for later. Return whether the last packets were unusually large."""
         if packet.is_keyframe:
-            self._lost, self._key_s = False, now_s
+            self._is_lost, self._key_s = False, now_s
             self._keys_in_row += 1
-            if self._pending or not self._in_sync:
-                self._in_sync = False
+            if self._pending or not self._is_in_sync:
+                self._is_in_sync = False
                 self._pending.take_all()
         else:
             self._keys_in_row = 0
             self._key_s = now_s if self._key_s is None else self._key_s
             if now_s - self._key_s > NO_KEY_S:
-                self._lost = False
+                self._is_lost = False
             if self._pending.is_full:
                 self._lose()
-        if not self._lost:
+        if not self._is_lost:
             self._pending.append(packet)
         return not packet.is_keyframe and self._sizes.is_unusual(packet.size)
 
-    def _wants_all(self, unusual: bool, now_s: float, *, moves: bool) -> bool:
-        if self._alerted and (moves or now_s - self._alert_s > ALERT_S):
-            self._sizes.learn(moved=moves)
-            self._alerted = False
-        if unusual and now_s - self._alert_s > ALERT_S + PAUSE_S:
-            self._alert_s, self._alerted = now_s, not moves
-        is_blind = now_s - self._seen_s > MAX_BLIND_S
+    def _wants_all(self, is_unusual: bool, now_s: float, *, moves: bool) -> bool:
+        if self._has_alert and (moves or now_s - self._alert_s > ALERT_S):
+            self._sizes.learn(has_moved=moves)
+            self._has_alert = False
+        if is_unusual and now_s - self._alert_s > ALERT_S + PAUSE_S:
+            self._alert_s, self._has_alert = now_s, not moves
+        is_blind = now_s - self._last_frame_s > MAX_BLIND_S
         return moves or now_s - self._alert_s <= ALERT_S or is_blind
 
     def _is_left_out(self, now_s: float, *, wants_all: bool) -> bool:
         """Tell whether another frame would come too soon; of MJPEG any frame may be left out."""
         if wants_all and self._keys_in_row <= INTRA_ROW:
             return False
-        return now_s - self._seen_s < (self._step_s if wants_all else REST_STEP_S)
+        return now_s - self._last_frame_s < (self._step_s if wants_all else REST_STEP_S)
 
     def _catch_up(self) -> list[VideoFrame]:
         """Decode all packets that are kept."""
         packets = self._pending.take_all()
-        if not self._in_sync:
+        if not self._is_in_sync:
             self._capture.flush()
-            self._in_sync = True
+            self._is_in_sync = True
         frames: list[VideoFrame] = []
         for packet in packets:
             frames = self._try(self._capture.decode, packet) or frames
             self._beat()
-            if self._lost:
+            if self._is_lost:
                 return []
         return frames if len(packets) == 1 else frames[-1:]
 
@@ -186,10 +186,10 @@ class SelectiveDecoder:
         """Decode a packet. If it is damaged, wait for the next key frame."""
         with suppress(av.FFmpegError):
             return [frame for frame in decode(packet) if not frame.is_corrupt]
-        self.damaged += 1
+        self.damaged_packets += 1
         self._lose()
         return []
 
     def _lose(self) -> None:
         self._pending.take_all()
-        self._lost, self._in_sync = True, False
+        self._is_lost, self._is_in_sync = True, False

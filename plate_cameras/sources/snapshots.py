@@ -47,9 +47,9 @@ class SnapshotCapture:
         self._client = HttpClient(address)
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """Its address without secrets."""
-        return self._address.shown
+        return self._address.label
 
     def packets(self) -> Iterator[VideoPacket]:
         """Request pictures for ever, one at a time.
@@ -86,7 +86,7 @@ class SnapshotCapture:
             reason = str(error)
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
             reason = describe_failure(error)
-        raise SourceError(f"cannot read {self.shown}: {reason}")
+        raise SourceError(f"cannot read {self.label}: {reason}")
 
     def _packet_of(self, picture: bytes) -> VideoPacket:
         self._close_container()
@@ -97,7 +97,7 @@ class SnapshotCapture:
             stream = prepare(container, self._address)
             return next(packet for packet in container.demux(stream) if packet.size)
         except (av.FFmpegError, StopIteration, OSError):
-            raise SourceError(f"cannot read {self.shown}: {NO_VIDEO}") from None
+            raise SourceError(f"cannot read {self.label}: {NO_VIDEO}") from None
 
     def _close_container(self) -> None:
         if self._container is not None:

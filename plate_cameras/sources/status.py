@@ -19,7 +19,7 @@ class Limits:
         hang_s: Age of a thread's heartbeat at which its process is ended. It must be greater than
             twice `open_s` and than `read_s`.
         first_pause_s: Pause after the first failure. Pauses double, with jitter.
-        longest_pause_s: Longest pause.
+        max_pause_s: Longest pause.
         settled_s: Time after which a stream counts as well, so that pauses start anew.
         rest_look_s: Pause between looks at a scene that rests.
         frozen_s: Time without any change of the picture after which the stream is frozen.
@@ -29,7 +29,7 @@ class Limits:
     read_s: float = 10.0
     hang_s: float = 30.0
     first_pause_s: float = 1.0
-    longest_pause_s: float = 60.0
+    max_pause_s: float = 60.0
     settled_s: float = 10.0
     rest_look_s: float = 10.0
     frozen_s: float = 10.0

@@ -20,9 +20,9 @@ from orchestrator.plates import CANDIDATES, Plate
 from plate_cameras.passes import Observation
 from plate_cameras.tracking.looks import quality_of
 
-HIGHEST_SCORE = 0.97
+MAX_SCORE = 0.97
 """Largest score that one frame may give a text; blurred frames may have a wrong text with 1.00."""
-LOWEST_CAP = 0.6
+MIN_CAP = 0.6
 """Largest score of a text from a frame without quality."""
 OTHER_TEXTS = 20.0
 """Number of texts among which the rest of a frame's probability is spread."""
@@ -68,17 +68,21 @@ def fuse(observations: Sequence[Observation]) -> FusedText:
         observations: The plate in some frames, in the order of time.
     """
     weights = weigh(observations)
-    readings = [*zip(map(readings_of, observations), weights, strict=True)]
+    readings = [*zip(map(_cap_scores, observations), weights, strict=True)]
     texts = {text for reading, _ in readings for text in reading.scores}
     if not texts:
         return FusedText((), (0.0,) * len(weights))
-    logs = {text: sum(w * log(reading.score(text)) for reading, w in readings) for text in texts}
-    rest = log(OTHER_TEXTS) + sum(w * log(reading.floor) for reading, w in readings)
-    probabilities = _softmax([*logs.values(), rest])
-    ranked = sorted(zip(logs, probabilities, strict=False), key=lambda pair: (-pair[1], pair[0]))
-    whole = sum(weights)
-    shares = tuple(weight / whole for weight in weights) if whole else weights
-    return FusedText(tuple(ranked[:CANDIDATES]), tuple(shares))
+    logs = {
+        text: sum(weight * log(reading.score(text)) for reading, weight in readings)
+        for text in texts
+    }
+    other_log = log(OTHER_TEXTS) + sum(weight * log(reading.floor) for reading, weight in readings)
+    probabilities = _softmax([*logs.values(), other_log])
+    pairs = zip(logs, probabilities, strict=False)
+    candidates = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+    total = sum(weights)
+    shares = tuple(weight / total for weight in weights) if total else weights
+    return FusedText(tuple(candidates[:CANDIDATES]), tuple(shares))
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,10 @@ class _Reading:
         return max(self.scores.get(text, 0.0), self.floor)
 
 
-def readings_of(observation: Observation) -> _Reading:
+def _cap_scores(observation: Observation) -> _Reading:
     """Return the capped probabilities of a frame's texts."""
     quality = quality_of(observation)
-    cap = LOWEST_CAP + (HIGHEST_SCORE - LOWEST_CAP) * min(1.0, 2 * quality)
+    cap = MIN_CAP + (MAX_SCORE - MIN_CAP) * min(1.0, 2 * quality)
     scores = {text: cap * score for text, score in _candidates(observation.plate) if score > 0}
     return _Reading(scores, max(1e-4, 1 - sum(scores.values())) / OTHER_TEXTS)
 
@@ -121,10 +125,10 @@ def weigh(observations: Sequence[Observation]) -> tuple[float, ...]:
 
 def _trust(observation: Observation) -> float:
     """Return the weight of a look alone: its quality, less if its best reading is improbable."""
-    best = max((score for _, score in _candidates(observation.plate)), default=-1.0)
-    if best < 0:
+    best_score = max((score for _, score in _candidates(observation.plate)), default=-1.0)
+    if best_score < 0:
         return 0.0
-    return quality_of(observation) * (MIN_TRUST + (1 - MIN_TRUST) * best)
+    return quality_of(observation) * (MIN_TRUST + (1 - MIN_TRUST) * best_score)
 
 
 def _likeness(observations: Sequence[Observation]) -> NDArray[np.float64]:
@@ -148,5 +152,5 @@ def _softmax(logs: Sequence[float]) -> list[float]:
     """Return probabilities from pooled logarithms."""
     highest = max(logs)
     powers = [exp((text_log - highest) / TEMPERATURE) for text_log in logs]
-    whole = sum(powers)
-    return [power / whole for power in powers]
+    total = sum(powers)
+    return [power / total for power in powers]

@@ -11,10 +11,10 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.passes import Observation
 from plate_cameras.tracking.plate_pixels import PlatePixels
-from plate_cameras.tracking.zones import is_watched
+from plate_cameras.tracking.zones import counts_at
 
-SURE = 0.5
-"""Smallest score of a text that two plates of one frame have, so that one of them is left out."""
+MIN_REPEATED_SCORE = 0.5
+"""Smallest score of a text of which only the best plate in a frame counts."""
 FULL_WIDTH_PX, MIN_WIDTH_PX = 90.0, 20.0
 """Widths of a plate in the picture from which more pixels add nothing, and below which no text can
 be read."""
@@ -77,17 +77,17 @@ def take_looks(
     camera: Camera, frame: Frame, plates: Plates, pixels: PlatePixels
 ) -> tuple[Look, ...]:
     """Return the plates of a frame that count: in no mask, in a zone if wanted, each text once."""
-    watched = [
+    counted_plates = [
         (plate, point)
         for plate in plates
         if plate.xyxy[2] > plate.xyxy[0] + 1
         and plate.xyxy[3] > plate.xyxy[1] + 1
-        and is_watched(camera, point := middle_of(plate, frame))
+        and counts_at(camera, point := middle_of(plate, frame))
     ]
-    sharpness = pixels.measure(frame, [plate.xyxy for plate, _ in watched])
+    sharpness = pixels.measure(frame, [plate.xyxy for plate, _ in counted_plates])
     looks = [
         replace(_look(frame, plate, point, sharp), others=_others(plate, plates))
-        for (plate, point), sharp in zip(watched, sharpness, strict=True)
+        for (plate, point), sharp in zip(counted_plates, sharpness, strict=True)
     ]
     return _drop_repeated(looks)
 
@@ -102,10 +102,10 @@ def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: flo
     width, height = frame.size_wh
     x0, y0, x1, y1 = plate.xyxy
     is_cut = plate.may_be_cut(frame.size_wh)
-    seen = _without_text(plate) if is_cut else plate
+    counted_plate = _without_text(plate) if is_cut else plate
     return Look(
         frame=frame,
-        observation=Observation(frame.moment_s, seen, sharpness),
+        observation=Observation(frame.moment_s, counted_plate, sharpness),
         point=point,
         place=(point[0], point[1] * height / width),
         size=(x1 - x0) / width,
@@ -125,13 +125,13 @@ def _others(plate: Plate, plates: Plates) -> tuple[Xyxy, ...]:
 
 def _drop_repeated(looks: Sequence[Look]) -> tuple[Look, ...]:
     """Keep the best of the looks with the same text: lorries repeat their number on the body."""
-    best: dict[str, Look] = {}
+    best_looks: dict[str, Look] = {}
     for look in looks:
-        if look.text and look.text_score >= SURE:
-            other = best.get(look.text)
-            if other is None or _worth(look) > _worth(other):
-                best[look.text] = look
-    return tuple(look for look in looks if best.get(look.text, look) is look)
+        if look.text and look.text_score >= MIN_REPEATED_SCORE:
+            best_look = best_looks.get(look.text)
+            if best_look is None or _worth(look) > _worth(best_look):
+                best_looks[look.text] = look
+    return tuple(look for look in looks if best_looks.get(look.text, look) is look)
 
 
 def _worth(look: Look) -> float:

@@ -37,11 +37,11 @@ SAME_TEXT = 0.5
 """Smallest mean score of two like texts that tell more than the motion does."""
 MISSED_FRAME, MAX_MISSED = 1.0, 4.0
 """Cost of each frame that did not show the plate, and the most: the detector misses few."""
-FASTEST_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
+MAX_SPEED_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
 """Greatest speed of a vehicle in the picture, and the way that is possible in any time."""
-GREATEST_RATIO = 4.0
+MAX_SIZE_RATIO = 4.0
 """Greatest ratio of the sizes of a plate in two frames."""
-GREATEST_RESHAPE = 0.7
+MAX_RESHAPE = 0.7
 """Greatest change of the logarithm of width over height: a plate does not become a headlamp."""
 MOTION_S = 1.5
 """Time for which the motion of a vehicle is predicted. Later only its text tells."""
@@ -55,7 +55,7 @@ STANDING_WIDTHS = 1.0
 
 
 def match(
-    passes: Sequence[OpenPass], looks: Sequence[Look], time_s: float, longest_s: float
+    passes: Sequence[OpenPass], looks: Sequence[Look], time_s: float, max_s: float
 ) -> list[tuple[int, int]]:
     """Return the indices of passes and looks that belong together.
 
@@ -63,13 +63,13 @@ def match(
         passes: The open passes.
         looks: The plates of one frame.
         time_s: Time of the frame.
-        longest_s: Time for which motion is predicted: `MOTION_S`, or longer if frames are rare.
+        max_s: Time for which motion is predicted: `MOTION_S`, or longer if frames are rare.
     """
     costs = np.full((len(passes), len(looks)), NEW_PASS)
     for row, open_pass in enumerate(passes):
-        predicted = open_pass.motion.predict(time_s, longest_s)
+        prediction = open_pass.motion.predict(time_s, max_s)
         for column, look in enumerate(looks):
-            costs[row, column] = min(NEW_PASS, cost_of(open_pass, predicted, look, longest_s))
+            costs[row, column] = min(NEW_PASS, cost_of(open_pass, prediction, look, max_s))
     rows, columns = linear_sum_assignment(costs)
     return [
         (int(row), int(column))
@@ -78,33 +78,34 @@ def match(
     ]
 
 
-def cost_of(open_pass: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
+def cost_of(open_pass: OpenPass, prediction: Motion, look: Look, max_s: float) -> float:
     """Return the cost of a look at an open pass; from `NEW_PASS` on they do not belong together.
 
     Args:
         open_pass: The pass.
-        predicted: Its motion at the time of the look.
+        prediction: Its motion at the time of the look.
         look: The look.
-        longest_s: Time for which motion is predicted.
+        max_s: Time for which motion is predicted.
     """
     unseen_s = max(0.0, look.observation.time_s - open_pass.last_seen_s)
     ratio = exp(abs(look.log_size - open_pass.motion.log_size.value))
-    reshaped = (
+    reshape = (
         0.0 if look.is_cut or open_pass.last_look.is_cut else look.shape - open_pass.last_look.shape
     )
-    if ratio > GREATEST_RATIO or abs(reshaped) > GREATEST_RESHAPE:
+    if ratio > MAX_SIZE_RATIO or abs(reshape) > MAX_RESHAPE:
         return NEW_PASS
-    is_back = open_pass.missed_frames >= HIDDEN_FRAMES and unseen_s > longest_s
+    is_back = open_pass.missed_frames >= HIDDEN_FRAMES and unseen_s > max_s
     text, is_same = compare_texts(open_pass, look, RETURNED_COSTS if is_back else TEXT_COSTS)
     away = hypot(look.place[0] - open_pass.motion.x.value, look.place[1] - open_pass.motion.y.value)
     away_widths = away / max(open_pass.motion.size, look.size)
-    squared, vagueness = predicted.misfit(look)
-    motion = 0.5 * squared + vagueness + min(MAX_MISSED, MISSED_FRAME * open_pass.missed_frames)
+    squared_distance, vagueness = prediction.misfit(look)
+    motion = 0.5 * squared_distance + vagueness
+    motion += min(MAX_MISSED, MISSED_FRAME * open_pass.missed_frames)
     if open_pass.is_standing and away_widths < STANDING_WIDTHS:
         motion = min(motion, 2 * away_widths)
-    elif unseen_s > longest_s:
+    elif unseen_s > max_s:
         motion = NEW_PASS
-    if is_same and away_widths <= FASTEST_WIDTHS_S * unseen_s + NEAR_WIDTHS:
+    if is_same and away_widths <= MAX_SPEED_WIDTHS_S * unseen_s + NEAR_WIDTHS:
         motion = min(motion, NEW_PASS / 2)
     return motion + text
 
@@ -119,22 +120,22 @@ def compare_texts(
         look: The look.
         costs: Costs of few different characters, see `TEXT_COSTS`.
     """
-    if not open_pass.fused.text or not look.text:
+    if not open_pass.fusion.text or not look.text:
         return 0.0, False
-    sure = (open_pass.fused.score * look.text_score) ** SURENESS
-    distance = edit_distance(open_pass.fused.text, look.text)
+    certainty = (open_pass.fusion.score * look.text_score) ** SURENESS
+    distance = edit_distance(open_pass.fusion.text, look.text)
     if distance < len(costs):
-        is_same = costs[distance] < 0 and sure >= SAME_TEXT
-        return sure * costs[distance], is_same
-    if distance >= UNLIKE and min(open_pass.fused.score, look.text_score) >= UNLIKE_SCORE:
-        sure = max(sure, UNLIKE_SURENESS)
-    return sure * OTHER_TEXT, False
+        is_same = costs[distance] < 0 and certainty >= SAME_TEXT
+        return certainty * costs[distance], is_same
+    if distance >= UNLIKE and min(open_pass.fusion.score, look.text_score) >= UNLIKE_SCORE:
+        certainty = max(certainty, UNLIKE_SURENESS)
+    return certainty * OTHER_TEXT, False
 
 
 def is_expected(open_pass: OpenPass, look: Look) -> bool:
     """Tell whether a look lies where a pass that was seen shortly before is expected."""
     if open_pass.missed_frames > EXPECTED_FRAMES and not open_pass.is_standing:
         return False
-    predicted = open_pass.motion.predict(look.observation.time_s, MOTION_S)
-    away = hypot(look.place[0] - predicted.x.value, look.place[1] - predicted.y.value)
-    return away < max(predicted.size, look.size)
+    prediction = open_pass.motion.predict(look.observation.time_s, MOTION_S)
+    away = hypot(look.place[0] - prediction.x.value, look.place[1] - prediction.y.value)
+    return away < max(prediction.size, look.size)

@@ -46,11 +46,11 @@ class Axis:
             self.rate_variance + power * after_s**2,
         )
 
-    def correct(self, measured: float, noise: float) -> Axis:
+    def correct(self, measurement: float, noise: float) -> Axis:
         """Return the coordinate after it was measured."""
         total = self.variance + noise**2
         gain, rate_gain = self.variance / total, self.covariance / total
-        miss = measured - self.value
+        miss = measurement - self.value
         return Axis(
             self.value + gain * miss,
             (1 - gain) * self.variance,
@@ -89,9 +89,9 @@ class Motion:
     def size(self) -> float:
         return exp(min(0.0, max(-9.0, self.log_size.value)))
 
-    def predict(self, time_s: float, longest_s: float) -> Motion:
-        """Return the motion at a time; it stops after `longest_s`, since nothing is known then."""
-        after_s = min(max(0.0, time_s - self.time_s), longest_s)
+    def predict(self, time_s: float, max_s: float) -> Motion:
+        """Return the motion at a time; it stops after `max_s`, since nothing is known then."""
+        after_s = min(max(0.0, time_s - self.time_s), max_s)
         force = ACCELERATION * self.size
         return Motion(
             time_s,
@@ -120,9 +120,9 @@ class Motion:
         noise = (PLACE_NOISE * look.size) ** 2
         spread = self.x.variance + noise, self.y.variance + noise
         size_spread = self.log_size.variance + SIZE_NOISE**2
-        squared = (
+        squared_distance = (
             (look.place[0] - self.x.value) ** 2 / spread[0]
             + (look.place[1] - self.y.value) ** 2 / spread[1]
             + (look.log_size - self.log_size.value) ** 2 / size_spread
         )
-        return squared, 0.5 * log(spread[0] * spread[1] / max(look.size, 1e-6) ** 4)
+        return squared_distance, 0.5 * log(spread[0] * spread[1] / max(look.size, 1e-6) ** 4)

@@ -40,16 +40,16 @@ class OpenPass:
 
     Attributes:
         motion: Its motion up to the last look.
-        last_look: The place and texts with which the next look is compared.
+        last_look: The shape with which the next look is compared.
         clock: The clock of its Unix times.
-        offset_s: Unix time minus moment of its first frame. All its Unix times follow from this
-            one, so that no step of a clock changes the order or the distance of its times.
-        first_seen_s: Moment of its first frame. It stays what it was when an event has told it.
+        offset_s: Unix time minus moment of its first frame. All its Unix times follow from it, so
+            that no step of a clock changes the order or the distance of its times.
+        first_seen_s: Moment of its first frame. It does not change after the first event.
         missed_s: Time of the frames since the last look that did not show it.
         is_doubtful: True if it began where another pass was expected and not seen: its text may be
             a misreading of that vehicle's plate.
-        is_told: True if its event `agreed` was given.
-        told: The text and state that the last event had.
+        is_told: True if its event `agreed` was made.
+        told_state: The text and state in the last event.
     """
 
     id: str
@@ -59,7 +59,7 @@ class OpenPass:
     offset_s: float
     first_seen_s: float
     observations: list[Observation] = field(default_factory=list)
-    fused: FusedText = field(default_factory=FusedText)
+    fusion: FusedText = field(default_factory=FusedText)
     frames: BestFrames = field(default_factory=BestFrames)
     looks: int = 0
     missed_s: float = 0.0
@@ -68,7 +68,7 @@ class OpenPass:
     zones: tuple[str, ...] = ()
     crossings: tuple[LineCrossing, ...] = ()
     is_told: bool = False
-    told: tuple[object, ...] = ()
+    told_state: tuple[object, ...] = ()
     agreed_text: str = ""
     direction: Direction = ""
     _sides: dict[Line, tuple[str, tuple[float, float]]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class OpenPass:
         """Return a pass that was seen once."""
         motion = Motion.start(look)
         frame = look.frame
-        started = cls(
+        open_pass = cls(
             pass_id,
             motion,
             LastLook(look.shape, look.is_cut),
@@ -86,8 +86,8 @@ class OpenPass:
             frame.time_s - frame.moment_s,
             frame.moment_s,
         )
-        started._keep(look, motion, camera)
-        return started
+        open_pass._keep(look, motion, camera)
+        return open_pass
 
     @property
     def last_seen_s(self) -> float:
@@ -98,35 +98,35 @@ class OpenPass:
         return stands(self.observations)
 
     @property
-    def agreeing(self) -> int:
+    def agreements(self) -> int:
         """Number of the kept observations whose own reading is the text of the pass."""
         return sum(
-            best_text(observation.plate)[0] == self.fused.text for observation in self.observations
+            best_text(observation.plate)[0] == self.fusion.text for observation in self.observations
         )
 
-    def add(self, look: Look, camera: Camera, longest_s: float) -> None:
-        """Add a look; its motion is predicted for at most `longest_s`."""
-        predicted = self.motion.predict(look.observation.time_s, longest_s)
-        self._keep(look, predicted.correct(look), camera)
+    def add(self, look: Look, camera: Camera, max_s: float) -> None:
+        """Add a look; its motion is predicted for at most `max_s`."""
+        prediction = self.motion.predict(look.observation.time_s, max_s)
+        self._keep(look, prediction.correct(look), camera)
 
-    def miss(self, passed_s: float) -> None:
+    def miss(self, elapsed_s: float) -> None:
         """Count a frame that does not show the plate."""
-        self.missed_s += passed_s
+        self.missed_s += elapsed_s
         self.missed_frames += 1
 
     @property
     def state(self) -> tuple[object, ...]:
-        """The parts whose changes others want to know at once, except the text."""
+        """The parts whose changes make an event, except the text."""
         return self.zones, self.crossings, self.direction, self.agreed_text
 
     def settle(self, *, is_agreed: bool) -> None:
         """Note the direction, and the text if frames agree on it now.
 
-        A direction that is not known any more, and a text whose score falls, are no news.
+        A direction that is not known any more, and a text whose score falls, change nothing.
         """
         self.direction = direction_of(self.observations) or self.direction
         if is_agreed:
-            self.agreed_text = self.fused.text
+            self.agreed_text = self.fusion.text
 
     def add_reading(self, observation: Observation) -> None:
         """Add a reading of the last look's plate that is not the service's."""
@@ -148,7 +148,7 @@ class OpenPass:
         self.crossings = tuple(
             sorted([*self.crossings, *other.crossings], key=lambda crossing: crossing.time_s)
         )[-MAX_CROSSINGS:]
-        self.frames.absorb(other.frames, [text for text, _ in self.fused.candidates])
+        self.frames.absorb(other.frames, [text for text, _ in self.fusion.candidates])
         self._fuse(both)
 
     def describe(
@@ -156,20 +156,14 @@ class OpenPass:
     ) -> Pass:
         """Return the pass as it is known now."""
         text = self.shown_text(camera)
-        weighted = zip(self.observations, self.fused.weights, strict=True)
-        observations = tuple(
-            replace(observation, time_s=self._unix_s(observation.time_s), weight=weight)
-            for observation, weight in weighted
-        )
-        best = self.frames.best(self.fused.text, pixels)
-        weight = dict(zip(map(id, self.observations), self.fused.weights, strict=True))
-        on_road = road_speed_of(self.observations, best.size_wh, camera.view_angle_deg)
-        observed = best.observation
-        observed = replace(
-            observed,
-            time_s=self._unix_s(observed.time_s),
-            weight=weight.get(id(observed), 0.0),
-        )
+        weights = dict(zip(map(id, self.observations), self.fusion.weights, strict=True))
+
+        def convert(observation: Observation) -> Observation:
+            weight = weights.get(id(observation), 0.0)
+            return replace(observation, time_s=self._unix_s(observation.time_s), weight=weight)
+
+        best = self.frames.best(self.fusion.text, pixels)
+        road_speed = road_speed_of(self.observations, best.size_wh, camera.view_angle_deg)
         return Pass(
             id=self.id,
             camera=camera.name,
@@ -178,9 +172,9 @@ class OpenPass:
             last_seen_s=self._unix_s(self.last_seen_s),
             clock=self.clock,
             text=text,
-            text_score=self.fused.score,
+            text_score=self.fusion.score,
             format=self._format_of(text, formats),
-            candidates=self.fused.candidates,
+            candidates=self.fusion.candidates,
             direction=direction_of(self.observations),
             crossings=tuple(
                 replace(crossing, time_s=self._unix_s(crossing.time_s))
@@ -188,16 +182,16 @@ class OpenPass:
             ),
             speed_widths_s=speed_of(self.observations),
             zones=self.zones,
-            observations=observations,
-            best=replace(best, observation=observed),
+            observations=tuple(map(convert, self.observations)),
+            best=replace(best, observation=convert(best.observation)),
             last_moment_s=self.last_seen_s,
-            speed_kmh=on_road.kmh if on_road else None,
-            speed_error_kmh=on_road.error_kmh if on_road else None,
+            speed_kmh=road_speed.kmh if road_speed else None,
+            speed_error_kmh=road_speed.error_kmh if road_speed else None,
         )
 
     def shown_text(self, camera: Camera) -> str:
         """Return the text if its probability reaches the camera's threshold, else `""`."""
-        return self.fused.text if self.fused.score >= camera.text_threshold else ""
+        return self.fusion.text if self.fusion.score >= camera.text_threshold else ""
 
     def _unix_s(self, moment_s: float) -> float:
         return moment_s + self.offset_s
@@ -210,22 +204,22 @@ class OpenPass:
             zone for zone in find_zones(camera, look.point) if zone not in self.zones
         )
         self._cross(look, camera)
-        self.frames.add(look, [text for text, _ in self.fused.candidates])
+        self.frames.add(look, [text for text, _ in self.fusion.candidates])
         self._fuse([*self.observations, look.observation])
 
     def _fuse(self, observations: list[Observation]) -> None:
-        best = self.frames.observation(self.fused.text)
+        best = self.frames.observation(self.fusion.text)
         self.observations = thin_out(observations, best)
-        self.fused = fuse(self.observations)
+        self.fusion = fuse(self.observations)
 
     def _cross(self, look: Look, camera: Camera) -> None:
         for line in camera.lines:
             side, distance = side_of(line, look.point)
             if distance < FIRM_WIDTHS * look.size:
                 continue
-            known = self._sides.get(line)
+            last_side = self._sides.get(line)
             self._sides[line] = side, look.point
-            if known and known[0] != side and meets(line, known[1], look.point):
+            if last_side and last_side[0] != side and meets(line, last_side[1], look.point):
                 crossing = LineCrossing(line.name, side, look.observation.time_s)
                 self.crossings = (*self.crossings, crossing)[-MAX_CROSSINGS:]
 
@@ -233,10 +227,10 @@ class OpenPass:
         """Return the format that the service named for the text, else the first that fits."""
         if not text:
             return ""
-        named = (
+        named_formats = (
             observation.plate.format
             for observation in self.observations
             if observation.plate.text == text
         )
-        fitting = (formats.format_of(text, lines) for lines in (1, 2))
-        return next((name for name in (*named, *fitting) if name), "")
+        fitting_formats = (formats.format_of(text, lines) for lines in (1, 2))
+        return next((name for name in (*named_formats, *fitting_formats) if name), "")

@@ -1,4 +1,4 @@
-"""Follows the vehicles of one camera, and tells of their passes.
+"""Follows the vehicles of one camera, and makes the events of their passes.
 
 The tracker has no clock and no input or output: the times are those of the frames. It counts in
 moments (`Frame.moment_s`), which no step of a wall clock changes.
@@ -52,7 +52,7 @@ SAME_SCORE = 0.5
 """Smallest score of the texts of two passes that are one vehicle."""
 
 
-def new_pass_id(time_s: float, number: int, bits: int | None = None) -> str:
+def make_pass_id(time_s: float, number: int, bits: int | None = None) -> str:
     """Return a UUID of version 7, whose ids sort by time and number.
 
     Args:
@@ -82,15 +82,15 @@ class PassTracker:
         *,
         formats: Formats | None = None,
         pixels: PlatePixels | None = None,
-        new_id: Callable[[float, int], str] = new_pass_id,
+        new_id: Callable[[float, int], str] = make_pass_id,
     ) -> None:
         self._camera = camera
         self._formats = formats or russian()
         self._pixels = pixels or PlatePixels()
         self._new_id = new_id
         self._open: list[OpenPass] = []
-        self._shown: tuple[str, ...] = ()
-        self._made = 0
+        self._visible_ids: tuple[str, ...] = ()
+        self._pass_count = 0
         self._last_s: float | None = None
         self._learned_s = 0.0
 
@@ -100,12 +100,12 @@ class PassTracker:
         return len(self._open)
 
     @property
-    def shown(self) -> tuple[str, ...]:
-        """Ids of the passes that the last frame has shown, provisional ones included."""
-        return self._shown
+    def visible_ids(self) -> tuple[str, ...]:
+        """Ids of the passes that the last frame shows, provisional ones included."""
+        return self._visible_ids
 
     @property
-    def untold(self) -> frozenset[str]:
+    def untold_ids(self) -> frozenset[str]:
         """Ids of the open passes of which no event was made yet."""
         return frozenset(open_pass.id for open_pass in self._open if not open_pass.is_told)
 
@@ -119,12 +119,12 @@ class PassTracker:
         moment_s = frame.moment_s
         if self._goes_back(frame):
             events = self.close()
-        passed_s = self._pass_time(moment_s)
+        elapsed_s = self._measure_time(moment_s)
         events += self._close_gone(moment_s)
         looks = take_looks(self._camera, frame, plates, self._pixels)
-        seen = self._merge(self._assign(looks, moment_s, passed_s))
-        self._shown = tuple(open_pass.id for open_pass in seen)
-        return events + self._close_gone(moment_s) + self._tell(seen)
+        visible_passes = self._merge(self._assign(looks, moment_s, elapsed_s))
+        self._visible_ids = tuple(open_pass.id for open_pass in visible_passes)
+        return events + self._close_gone(moment_s) + self._tell(visible_passes)
 
     def advance(self, moment_s: float) -> list[PassEvent]:
         """Close the passes of vehicles that have left. Update the passes at a time without a frame.
@@ -140,7 +140,7 @@ class PassTracker:
         """Close all passes, at the end of a stream. The tracker can be used again."""
         events = self._end(self._open)
         self._open, self._last_s, self._learned_s = [], None, 0.0
-        self._shown = ()
+        self._visible_ids = ()
         return events
 
     def _goes_back(self, frame: Frame) -> bool:
@@ -149,42 +149,45 @@ class PassTracker:
             return False
         return frame.time_s < self._last_s - BACKWARDS_S
 
-    def _pass_time(self, time_s: float) -> float:
+    def _measure_time(self, time_s: float) -> float:
         """Return the time since the last frame, and learn the usual time between frames."""
         last_s = time_s if self._last_s is None else self._last_s
-        passed_s = max(0.0, time_s - last_s)
+        elapsed_s = max(0.0, time_s - last_s)
         self._last_s = max(time_s, last_s)
-        if 0 < passed_s < RESTING_S:
+        if 0 < elapsed_s < RESTING_S:
             share = INTERVAL_SHARE if self._learned_s else 1.0
-            self._learned_s += (passed_s - self._learned_s) * share
-        return passed_s
+            self._learned_s += (elapsed_s - self._learned_s) * share
+        return elapsed_s
 
     @property
     def _interval_s(self) -> float:
         """Usual time between frames."""
         return max(self._learned_s, 1 / self._camera.looks_per_s)
 
-    def _assign(self, looks: Sequence[Look], time_s: float, passed_s: float) -> list[OpenPass]:
+    def _assign(self, looks: Sequence[Look], time_s: float, elapsed_s: float) -> list[OpenPass]:
         """Add looks to their passes, and open passes for the others; return these passes."""
-        longest_s = max(MOTION_S, 1.5 * self._interval_s)
-        pairs = match(self._open, looks, time_s, longest_s)
-        by_pass, taken = dict(pairs), {look for _, look in pairs}
+        max_s = max(MOTION_S, 1.5 * self._interval_s)
+        look_of_pass = dict(match(self._open, looks, time_s, max_s))
+        visible_passes, missed_passes = list[OpenPass](), list[OpenPass]()
         for index, open_pass in enumerate(self._open):
-            if index in by_pass:
-                open_pass.add(looks[by_pass[index]], self._camera, longest_s)
+            if index in look_of_pass:
+                open_pass.add(looks[look_of_pass[index]], self._camera, max_s)
+                visible_passes.append(open_pass)
             else:
-                open_pass.miss(min(passed_s, MAX_INTERVAL_S))
+                open_pass.miss(min(elapsed_s, MAX_INTERVAL_S))
                 self._give_up_place(open_pass, looks)
-        seen = [self._open[index] for index in by_pass]
-        missed = [open_pass for index, open_pass in enumerate(self._open) if index not in by_pass]
-        new = [self._start(look, missed) for index, look in enumerate(looks) if index not in taken]
-        self._open += new
-        return seen + new
+                missed_passes.append(open_pass)
+        taken_indexes = {*look_of_pass.values()}
+        new_looks = [look for index, look in enumerate(looks) if index not in taken_indexes]
+        new_passes = [self._start(look, missed_passes) for look in new_looks]
+        self._open += new_passes
+        return visible_passes + new_passes
 
-    def _start(self, look: Look, missed: Sequence[OpenPass]) -> OpenPass:
-        self._made += 1
-        open_pass = OpenPass.start(self._new_id(look.frame.time_s, self._made), look, self._camera)
-        open_pass.is_doubtful = any(is_expected(other, look) for other in missed)
+    def _start(self, look: Look, missed_passes: Sequence[OpenPass]) -> OpenPass:
+        self._pass_count += 1
+        pass_id = self._new_id(look.frame.time_s, self._pass_count)
+        open_pass = OpenPass.start(pass_id, look, self._camera)
+        open_pass.is_doubtful = any(is_expected(other, look) for other in missed_passes)
         return open_pass
 
     @staticmethod
@@ -198,23 +201,25 @@ class PassTracker:
             if away < size and compare_texts(open_pass, look)[0] > OTHER_TEXT / 2:
                 open_pass.missed_s = inf
 
-    def _merge(self, seen: Sequence[OpenPass]) -> list[OpenPass]:
-        """Make one of passes with the same text that no frame has shown together."""
-        gone: set[str] = set()
+    def _merge(self, visible_passes: Sequence[OpenPass]) -> list[OpenPass]:
+        """Join passes with the same text that no frame has shown together."""
+        merged_ids: set[str] = set()
         for first, second in combinations(self._open, 2):
-            if first.id in gone or second.id in gone or not _are_one(first, second):
+            if first.id in merged_ids or second.id in merged_ids or not _are_one(first, second):
                 continue
-            kept, other = (second, first) if second.is_told else (first, second)
-            kept.absorb(other)
-            gone.add(other.id)
-            seen = [kept if open_pass is other else open_pass for open_pass in seen]
-        self._open = [open_pass for open_pass in self._open if open_pass.id not in gone]
-        return [*{open_pass.id: open_pass for open_pass in seen}.values()]
+            survivor, other = (second, first) if second.is_told else (first, second)
+            survivor.absorb(other)
+            merged_ids.add(other.id)
+            visible_passes = [
+                survivor if open_pass is other else open_pass for open_pass in visible_passes
+            ]
+        self._open = [open_pass for open_pass in self._open if open_pass.id not in merged_ids]
+        return [*{open_pass.id: open_pass for open_pass in visible_passes}.values()]
 
     def _close_gone(self, time_s: float) -> list[PassEvent]:
-        gone = [open_pass for open_pass in self._open if self._has_left(open_pass, time_s)]
-        self._open = [open_pass for open_pass in self._open if open_pass not in gone]
-        return self._end(gone)
+        gone_passes = [open_pass for open_pass in self._open if self._has_left(open_pass, time_s)]
+        self._open = [open_pass for open_pass in self._open if open_pass not in gone_passes]
+        return self._end(gone_passes)
 
     def _has_left(self, open_pass: OpenPass, time_s: float) -> bool:
         if open_pass.is_standing:
@@ -222,52 +227,55 @@ class PassTracker:
         return time_s - open_pass.last_seen_s > max(GONE_S, GONE_FRAMES * self._interval_s)
 
     def _end(self, passes: Iterable[OpenPass]) -> list[PassEvent]:
-        counted = filter(self._counts, passes)
-        return [PassEvent("closed", self._describe(open_pass, "closed")) for open_pass in counted]
+        return [
+            PassEvent("closed", self._describe(open_pass, "closed"))
+            for open_pass in passes
+            if self._counts(open_pass)
+        ]
 
     def _counts(self, open_pass: OpenPass) -> bool:
-        """Tell whether a track is a pass, and no scrap that the detector took for a plate."""
+        """Tell whether a track is a pass, and not a false detection."""
         if open_pass.is_told:
             return True
         if open_pass.shown_text(self._camera):
-            is_sure = open_pass.fused.score >= SINGLE_SCORE and not open_pass.is_doubtful
-            return open_pass.agreeing >= MIN_AGREEING or is_sure
-        detections = [each.plate.detection_score for each in open_pass.observations]
+            is_sure = open_pass.fusion.score >= SINGLE_SCORE and not open_pass.is_doubtful
+            return open_pass.agreements >= MIN_AGREEING or is_sure
+        scores = [observation.plate.detection_score for observation in open_pass.observations]
         return (
             open_pass.looks >= UNREADABLE_LOOKS
             and open_pass.last_seen_s - open_pass.first_seen_s >= UNREADABLE_S
-            and sum(detections) / len(detections) >= UNREADABLE_DETECTION
+            and sum(scores) / len(scores) >= UNREADABLE_DETECTION
         )
 
-    def _tell(self, seen: Iterable[OpenPass]) -> list[PassEvent]:
+    def _tell(self, visible_passes: Iterable[OpenPass]) -> list[PassEvent]:
         """Return the events `agreed` and `updated` of passes that a frame has shown."""
         events = []
-        for open_pass in seen:
+        for open_pass in visible_passes:
             open_pass.settle(is_agreed=self._agrees(open_pass))
             state = (open_pass.shown_text(self._camera), *open_pass.state)
             if not open_pass.is_told and open_pass.agreed_text:
-                open_pass.is_told, open_pass.told = True, state
+                open_pass.is_told, open_pass.told_state = True, state
                 events.append(PassEvent("agreed", self._describe(open_pass, "agreed")))
-            elif open_pass.is_told and open_pass.told != state:
-                open_pass.told = state
+            elif open_pass.is_told and open_pass.told_state != state:
+                open_pass.told_state = state
                 events.append(PassEvent("updated", self._describe(open_pass, "agreed")))
         return events
 
     def _agrees(self, open_pass: OpenPass) -> bool:
-        least = max(self._camera.agreement_threshold, self._camera.text_threshold)
-        return open_pass.fused.score >= least and open_pass.agreeing >= MIN_AGREEING
+        min_score = max(self._camera.agreement_threshold, self._camera.text_threshold)
+        return open_pass.fusion.score >= min_score and open_pass.agreements >= MIN_AGREEING
 
     def _describe(self, open_pass: OpenPass, progress: Progress) -> Pass:
         return open_pass.describe(self._camera, self._formats, self._pixels, progress)
 
 
 def _are_one(first: OpenPass, second: OpenPass) -> bool:
-    """Tell whether two open passes are the same vehicle; each may have been told of only once."""
-    if not first.fused.text or first.fused.text != second.fused.text:
+    """Tell whether two open passes are the same vehicle. No two events `agreed` are joined."""
+    if not first.fusion.text or first.fusion.text != second.fusion.text:
         return False
     if first.is_told and second.is_told:
         return False
-    if min(first.fused.score, second.fused.score) < SAME_SCORE:
+    if min(first.fusion.score, second.fusion.score) < SAME_SCORE:
         return False
     times = {observation.time_s for observation in first.observations}
     return times.isdisjoint(observation.time_s for observation in second.observations)

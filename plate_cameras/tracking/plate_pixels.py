@@ -67,8 +67,8 @@ def _cut(picture: NDArray[np.uint8], box: Xyxy, *, margin_px: int) -> NDArray[np
     """Return a part of a picture, clipped to it, of at least one pixel."""
     height, width = picture.shape[:2]
     x0, y0 = (
-        min(max(0, int(side) - margin_px), most - 1)
-        for side, most in zip(box[:2], (width, height), strict=True)
+        min(max(0, int(side) - margin_px), side_px - 1)
+        for side, side_px in zip(box[:2], (width, height), strict=True)
     )
     x1, y1 = round(box[2]) + margin_px, round(box[3]) + margin_px
     return picture[y0 : max(y0 + 1, y1), x0 : max(x0 + 1, x1)]

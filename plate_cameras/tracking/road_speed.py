@@ -24,7 +24,7 @@ MIN_PROPORTION = 2.4
 """Least width of a box over its height. Plates of two lines, which are narrower, have less."""
 MIN_LOOKS = 5
 MIN_SPEED_M_S = 1.0
-MAX_REST = 0.15
+MAX_DEVIATION = 0.15
 """Greatest distance of a look from where a constant speed would put it, as a part of the way.
 Vehicles that brake or stop are farther away."""
 SYSTEMATIC = 0.06
@@ -64,11 +64,11 @@ def road_speed_of(
     focal_px = size_wh[0] / 2 / tan(radians(view_angle_deg) / 2)
     boxes = np.array([look.plate.xyxy for look in looks]) - np.array(size_wh * 2) / 2
     places = _locate(times, boxes / focal_px)
-    velocity, noise, rest = _fit(times, places)
+    velocity, noise, deviation_m = _fit(times, places)
     speed = float(np.linalg.norm(velocity))
     way = float(np.linalg.norm(places[-1] - places[0]))
     error = hypot(2 * noise, SYSTEMATIC * speed)
-    if speed < MIN_SPEED_M_S or rest > MAX_REST * way or error > MAX_ERROR * speed:
+    if speed < MIN_SPEED_M_S or deviation_m > MAX_DEVIATION * way or error > MAX_ERROR * speed:
         return None
     return RoadSpeed(round(3.6 * speed, 1), round(3.6 * error, 1))
 
@@ -109,7 +109,7 @@ def _fit(times: Numbers, places: Numbers) -> tuple[Numbers, float, float]:
     about = times - np.average(times, weights=weights)
     spread = (weights * about**2).sum()
     velocity = (weights * about) @ places / spread
-    rest = places - np.average(places, axis=0, weights=weights) - np.outer(about, velocity)
-    along = rest @ velocity / max(float(np.linalg.norm(velocity)), 1e-9)
+    residuals = places - np.average(places, axis=0, weights=weights) - np.outer(about, velocity)
+    along = residuals @ velocity / max(float(np.linalg.norm(velocity)), 1e-9)
     scatter = (weights * along**2).sum() / (len(times) - 2)
     return velocity, float(np.sqrt(scatter / spread)), float(abs(along).max())

@@ -1,7 +1,8 @@
 """Makes passes of pictures that cameras send: each may be the only one of its vehicle.
 
-Motion tells nothing here: pictures come late, twice and in another order. Pictures with the same
-text are one vehicle if little time lies between them. The camera's own reading counts as one more.
+Motion cannot be used here: pictures come late, twice and in another order. Pictures with the same
+text are one vehicle if little time lies between them. The camera's own reading counts as another
+frame's.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from plate_cameras.tracking.open_pass import OpenPass
 from plate_cameras.tracking.pass_tracker import (
     UNREADABLE_DETECTION,
     PassTracker,
-    new_pass_id,
+    make_pass_id,
 )
 from plate_cameras.tracking.plate_pixels import PlatePixels
 
 SAME_VEHICLE_S = 10.0
 """Pictures with the same text are of one vehicle if no more time lies between them."""
 MAX_PICTURES = 1000
-"""Pictures that are known again. A copy of one is no second look at its vehicle."""
+"""Pictures whose copies are recognised. A copy is no second look at its vehicle."""
 MAX_EDITS = 2
 """Greatest number of characters in which the camera's reading and ours of one plate differ."""
 
@@ -48,22 +49,24 @@ class SentTracker(PassTracker):
         """Make or continue passes of a picture. Return what has changed."""
         events = self.advance(frame.moment_s)
         if self._is_copy(frame):
-            self._shown = ()
+            self._visible_ids = ()
             return events
         looks = take_looks(self._camera, frame, plates, self._pixels)
-        seen = [
+        visible_passes = [
             self._keep(self._begin(look, number))
             for number, look in enumerate(self._choose(frame, plates, looks))
         ]
-        self._shown = tuple(open_pass.id for open_pass in seen)
-        return events + self._tell({open_pass.id: open_pass for open_pass in seen}.values())
+        self._visible_ids = tuple(open_pass.id for open_pass in visible_passes)
+        return events + self._tell(
+            {open_pass.id: open_pass for open_pass in visible_passes}.values()
+        )
 
     def advance(self, moment_s: float) -> list[PassEvent]:
         """Close the passes of vehicles of which no pictures came lately."""
-        passed_s = 0.0 if self._last_s is None else max(0.0, moment_s - self._last_s)
+        elapsed_s = 0.0 if self._last_s is None else max(0.0, moment_s - self._last_s)
         self._last_s = moment_s if self._last_s is None else max(moment_s, self._last_s)
         for open_pass in self._open:
-            open_pass.miss(passed_s)
+            open_pass.miss(elapsed_s)
         return self._close_gone(moment_s)
 
     def _is_copy(self, frame: Frame) -> bool:
@@ -74,44 +77,47 @@ class SentTracker(PassTracker):
         return is_copy
 
     def _choose(self, frame: Frame, plates: Plates, looks: Sequence[Look]) -> Sequence[Look]:
-        """Return the plates that a picture is about: the one that the camera has read, else all.
+        """Return the looks that count: that at the plate that the camera has read, else all.
 
         If the service finds no plate, the camera's reading counts alone, without a place.
         """
-        sent = frame.sent
-        if sent is None or not sent.text:
+        upload = frame.upload
+        if upload is None or not upload.text:
             return looks
         if not plates:
             return [] if self._camera.only_in_zones else [_look_nowhere(frame)]
-        likely = [look for look in looks if look.text and _differ(look, sent.text) <= MAX_EDITS]
-        if likely:
-            return [min(likely, key=lambda look: _differ(look, sent.text))]
+        likely_looks = [
+            look for look in looks if look.text and _count_edits(look, upload.text) <= MAX_EDITS
+        ]
+        if likely_looks:
+            return [min(likely_looks, key=lambda look: _count_edits(look, upload.text))]
         return sorted(looks, key=lambda look: -look.size)[:1]
 
     def _begin(self, look: Look, number: int) -> OpenPass:
         """Return a new pass of a look. The same picture has the same ids, whenever it is read."""
-        frame, sent, bits = look.frame, look.frame.sent, None
-        if sent:  # another camera may send the same picture
-            digest = hashlib.sha256(self._camera.name.encode() + b"|" + sent.digest).digest()
+        frame, upload, bits = look.frame, look.frame.upload, None
+        if upload:  # another camera may send the same picture
+            digest = hashlib.sha256(self._camera.name.encode() + b"|" + upload.digest).digest()
             bits = int.from_bytes(digest[:8], "big")
-        open_pass = OpenPass.start(new_pass_id(frame.time_s, number, bits), look, self._camera)
-        if sent and sent.text:
+        open_pass = OpenPass.start(make_pass_id(frame.time_s, number, bits), look, self._camera)
+        if upload and upload.text:
             box = look.observation.plate.xyxy
-            plate = Plate(box, text=sent.text, text_score=sent.score)
+            plate = Plate(box, text=upload.text, text_score=upload.score)
             open_pass.add_reading(Observation(frame.moment_s, plate, 1.0, source=CAMERA))
         return open_pass
 
-    def _keep(self, new: OpenPass) -> OpenPass:
+    def _keep(self, new_pass: OpenPass) -> OpenPass:
         """Add a new pass to that of the same vehicle, if there is one."""
-        for known in self._open:
-            apart_s = abs(known.last_seen_s - new.last_seen_s)
-            if new.fused.text and known.fused.text == new.fused.text and apart_s <= SAME_VEHICLE_S:
-                if new.id != known.id:
-                    known.absorb(new)
-                    known.missed_s = 0.0
-                return known
-        self._open.append(new)
-        return new
+        for open_pass in self._open:
+            apart_s = abs(open_pass.last_seen_s - new_pass.last_seen_s)
+            is_same = bool(new_pass.fusion.text) and open_pass.fusion.text == new_pass.fusion.text
+            if is_same and apart_s <= SAME_VEHICLE_S:
+                if new_pass.id != open_pass.id:
+                    open_pass.absorb(new_pass)
+                    open_pass.missed_s = 0.0
+                return open_pass
+        self._open.append(new_pass)
+        return new_pass
 
     def _has_left(self, open_pass: OpenPass, time_s: float) -> bool:
         return open_pass.missed_s >= SAME_VEHICLE_S
@@ -119,7 +125,7 @@ class SentTracker(PassTracker):
     def _agrees(self, open_pass: OpenPass) -> bool:
         """Tell whether two readings agree, one of them ours: a camera's text may be anything."""
         is_ours = any(
-            not reading.source and best_text(reading.plate)[0] == open_pass.fused.text
+            not reading.source and best_text(reading.plate)[0] == open_pass.fusion.text
             for reading in open_pass.observations
         )
         return is_ours and super()._agrees(open_pass)
@@ -133,13 +139,13 @@ class SentTracker(PassTracker):
 
     def _describe(self, open_pass: OpenPass, progress: Progress) -> Pass:
         """Describe a pass. Without a place of its plate, its picture could not be blurred."""
-        passed = super()._describe(open_pass, progress)
-        if passed.best.observation.plate.detection_score:
-            return passed
-        return replace(passed, best=replace(passed.best, crop_jpeg=b"", frame_jpeg=b""))
+        vehicle_pass = super()._describe(open_pass, progress)
+        if vehicle_pass.best.observation.plate.detection_score:
+            return vehicle_pass
+        return replace(vehicle_pass, best=replace(vehicle_pass.best, crop_jpeg=b"", frame_jpeg=b""))
 
 
-def _differ(look: Look, text: str) -> int:
+def _count_edits(look: Look, text: str) -> int:
     return edit_distance(look.text, text)
 
 

@@ -42,8 +42,8 @@ def direction_of(observations: Sequence[Observation]) -> Direction:
         return ""
     growths = [_growth(observations, side) for side in (_log_width, _log_height)]
     growth = min(growths, key=abs)
-    least = max(MIN_GROWTH, SIDEWAYS_GROWTH * _way_aside(observations), _noise(observations))
-    if abs(growth) < least or min(growths) < 0 < max(growths):
+    min_growth = max(MIN_GROWTH, SIDEWAYS_GROWTH * _way_aside(observations), _noise(observations))
+    if abs(growth) < min_growth or min(growths) < 0 < max(growths):
         return ""
     return "towards" if growth > 0 else "away"
 
@@ -80,7 +80,7 @@ def _way_aside(observations: Sequence[Observation]) -> float:
 def speed_of(observations: Sequence[Observation]) -> float:
     """Return the median speed from look to look, in plate widths a second; 0 for one look."""
     steps = (_step(*pair) for pair in pairwise(observations))
-    speeds = [way / passed for way, passed in steps if passed > 0]
+    speeds = [way / elapsed_s for way, elapsed_s in steps if elapsed_s > 0]
     return median(speeds) if speeds else 0.0
 
 
@@ -90,9 +90,9 @@ def stands(observations: Sequence[Observation]) -> bool:
         return False
     last = observations[-1]
     for observation in reversed(observations):
-        way, passed = _step(observation, last)
-        if passed >= STANDING_S:
-            return way < STANDING_WIDTHS_S * min(passed, 2 * STANDING_S)
+        way, elapsed_s = _step(observation, last)
+        if elapsed_s >= STANDING_S:
+            return way < STANDING_WIDTHS_S * min(elapsed_s, 2 * STANDING_S)
     return False
 
 

@@ -32,7 +32,7 @@ def find_zones(camera: Camera, point: tuple[float, float]) -> tuple[str, ...]:
     return tuple(zone.name for zone in camera.zones if contains(zone.polygon, point))
 
 
-def is_watched(camera: Camera, point: tuple[float, float]) -> bool:
+def counts_at(camera: Camera, point: tuple[float, float]) -> bool:
     """Tell whether a plate at a point counts: in no mask, and in a zone if only zones count."""
     if any(contains(mask.polygon, point) for mask in camera.masks):
         return False
@@ -55,9 +55,9 @@ def meets(line: Line, before: tuple[float, float], after: tuple[float, float]) -
 
     False if it leads round one of the line's ends.
     """
-    (_, first), (_, second) = side_of(line, before), side_of(line, after)
-    part = first / max(first + second, 1e-9)
-    x, y = (a + part * (b - a) for a, b in zip(before, after, strict=True))
+    (_, distance_before), (_, distance_after) = side_of(line, before), side_of(line, after)
+    part = distance_before / max(distance_before + distance_after, 1e-9)
+    x, y = (start + part * (end - start) for start, end in zip(before, after, strict=True))
     (x0, y0), (x1, y1) = line.points
     along = (x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)
     return 0 <= along <= (x1 - x0) ** 2 + (y1 - y0) ** 2

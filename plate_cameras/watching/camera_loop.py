@@ -14,7 +14,7 @@ from orchestrator.plates import Plates
 from plate_cameras.background_tasks import describe
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
-from plate_cameras.frames import Frame, Sent, Xyxy
+from plate_cameras.frames import Frame, Upload, Xyxy
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.sources.status import SourceStatus
 from plate_cameras.tracking.pass_tracker import PassTracker
@@ -24,8 +24,8 @@ from plate_cameras.watching.unfinished_pictures import Storing, UnfinishedPictur
 LOG = logging.getLogger(__name__)
 ADVANCE_EVERY_S = 1.0
 """Without frames, passes are closed after this time at the latest."""
-OF_THE_MOMENT = (PlateError, OSError, MemoryError)
-"""Errors of services, of the system and of disks: no picture is at fault."""
+PASSING_ERRORS = (PlateError, OSError, MemoryError)
+"""Errors of services, of the system and of disks. They are no fault of a picture."""
 
 Receive = Callable[[PassEvent], Awaitable[None]]
 Permit = Callable[[Frame], Awaitable[bool]]
@@ -35,7 +35,7 @@ Notice = Callable[[Sighting], None]
 class FrameStream(Protocol):
     """The frames of one camera."""
 
-    async def ready(self) -> bool:
+    async def wait_for_frame(self) -> bool:
         """Wait for a frame. Return False at the end of the stream."""
 
     async def next(self) -> Frame | None:
@@ -71,21 +71,21 @@ class AnsweredFrame:
 
 @dataclass
 class FrameTap:
-    """Keeps the next answered frame when one is wanted, so that not every frame is kept."""
+    """Keeps the next answered frame on request, so that not every frame is kept."""
 
     is_wanted: bool = False
-    kept: AnsweredFrame | None = None
+    answered_frame: AnsweredFrame | None = None
 
     def offer(self, frame: Frame, plates: Plates) -> None:
-        """Keep a frame if one is wanted."""
+        """Keep a frame if one was requested."""
         if self.is_wanted:
             boxes = tuple(plate.xyxy for plate in plates)
-            self.kept, self.is_wanted = AnsweredFrame(frame, boxes), False
+            self.answered_frame, self.is_wanted = AnsweredFrame(frame, boxes), False
 
     def take(self) -> AnsweredFrame | None:
         """Return the frame that was kept, if there is one."""
-        kept, self.kept = self.kept, None
-        return kept
+        answered_frame, self.answered_frame = self.answered_frame, None
+        return answered_frame
 
 
 @dataclass
@@ -116,10 +116,13 @@ class CameraLoop:
     tap: FrameTap = field(default_factory=FrameTap)
     counts: Counts = field(default_factory=Counts)
     health: ServiceHealth = field(default_factory=ServiceHealth)
-    unfinished: UnfinishedPictures = field(init=False)
+    unfinished_pictures: UnfinishedPictures = field(init=False)
+    _last_moment: tuple[float, float] | None = None
+    """Moment of the last frame, and its time by `clock`."""
+    _is_closed: bool = False
 
     def __post_init__(self) -> None:
-        self.unfinished = UnfinishedPictures(self.storing)
+        self.unfinished_pictures = UnfinishedPictures(self.storing)
 
     async def run(self) -> None:
         """Follow the camera until its stream ends or the task is cancelled.
@@ -143,33 +146,29 @@ class CameraLoop:
         try:
             await self._hand_on(self.tracker.close())
             if not self.permit:  # else the next owner of the camera needs them, if it has one
-                await self.unfinished.drain()
+                await self.unfinished_pictures.drain()
         finally:
             await self.stream.close()
 
     async def _advance_until_ready(self) -> bool:
         """Wait for a frame; meanwhile close the passes of vehicles that have left."""
-        waiting = asyncio.ensure_future(self.stream.ready())
+        task = asyncio.ensure_future(self.stream.wait_for_frame())
         try:
-            while not (await asyncio.wait({waiting}, timeout=ADVANCE_EVERY_S))[0]:
+            while not (await asyncio.wait({task}, timeout=ADVANCE_EVERY_S))[0]:
                 await self._advance()
-            return waiting.result()
+            return task.result()
         finally:
-            waiting.cancel()
+            task.cancel()
 
     async def _advance(self) -> None:
-        if self._last is not None:
-            moment_s, seen = self._last
-            await finish(self._hand_on(self.tracker.advance(moment_s + self.clock() - seen)))
-        await finish(self.unfinished.finish(self.tracker.untold))
-
-    _last: tuple[float, float] | None = None
-    """Moment of the last frame, and its time by `clock`."""
-    _is_closed: bool = False
+        if self._last_moment is not None:
+            moment_s, seen_s = self._last_moment
+            await finish(self._hand_on(self.tracker.advance(moment_s + self.clock() - seen_s)))
+        await finish(self.unfinished_pictures.finish(self.tracker.untold_ids))
 
     async def _look(self) -> None:
         """Send one frame to the service, and update the passes."""
-        started = self.clock()
+        started_s = self.clock()
         async with self.recognizer.slot_of(self.health):
             frame = await self.stream.next()
             if frame is None or (self.permit and not await self.permit(frame)):
@@ -177,28 +176,29 @@ class CameraLoop:
             plates = await self._recognize(frame)
         while plates is None and self.health.failures:
             await self.recognizer.rest(self.health)
-            if frame.clock != "file" and not frame.sent:  # of these, no frame is left out
+            if frame.clock != "file" and not frame.upload:  # of these, no frame is left out
                 break
             async with self.recognizer.slot_of(self.health):
                 plates = await self._recognize(frame)
-        self.counts.seconds = self.clock() - started
-        self._last = frame.moment_s, self.clock()
-        if frame.sent:
-            self._last = (self._last[1], self._last[1])  # it may be late, and time goes on
-            sent = frame.sent
+        self.counts.seconds = self.clock() - started_s
+        now_s = self.clock()
+        # An uploaded picture may be late, but time goes on.
+        self._last_moment = (now_s if frame.upload else frame.moment_s), now_s
+        if frame.upload:
+            upload = frame.upload
             if plates is None:
                 self._note_put_aside(frame)
-                sent = replace(sent, finish=sent.reject)
-            await self._take_sent(frame, sent, plates or Plates())
+                upload = replace(upload, finish=upload.reject)
+            await self._take_sent(frame, upload, plates or Plates())
         elif plates is not None:
             await self._take(frame, plates)
 
-    async def _take_sent(self, frame: Frame, sent: Sent, plates: Plates) -> None:
-        """Update the passes by a picture that was sent. Without plates, its reading is left."""
+    async def _take_sent(self, frame: Frame, upload: Upload, plates: Plates) -> None:
+        """Update the passes by a picture that was sent. Without plates, its reading counts."""
         async with self._putting_aside(frame):
             await self._take(frame, plates)
-        self.unfinished.add(sent, self.tracker.shown)
-        await finish(self.unfinished.finish(self.tracker.untold))
+        self.unfinished_pictures.add(upload, self.tracker.visible_ids)
+        await finish(self.unfinished_pictures.finish(self.tracker.untold_ids))
 
     async def _recognize(self, frame: Frame) -> Plates | None:
         async with self._putting_aside(frame):
@@ -206,20 +206,20 @@ class CameraLoop:
 
     @asynccontextmanager
     async def _putting_aside(self, frame: Frame) -> AsyncIterator[None]:
-        """Put a picture that was sent aside if a fault of ours leaves the `with` block.
+        """Put a picture that was sent aside if the `with` block ends by a fault of ours.
 
-        It would come again, fail again, and hold up those behind it.
+        Else the picture would come again, fail again, and hold up those behind it.
         """
         try:
             yield
-        except OF_THE_MOMENT:
+        except PASSING_ERRORS:
             raise
         except Exception as error:
-            if frame.sent:
+            if frame.upload:
                 self.health.rejected_frames += 1
                 self.health.last_error = describe(error)
                 self._note_put_aside(frame)
-                await finish(frame.sent.reject())
+                await finish(frame.upload.reject())
             raise
 
     def _note_put_aside(self, frame: Frame) -> None:
@@ -231,11 +231,11 @@ class CameraLoop:
         self.counts.plates += len(plates)
         self.tap.offer(frame, plates)
         events = self.tracker.update(frame, plates)
-        self.notice(Sighting(self.camera.name, (*self.tracker.shown,), frame.steady_s))
+        self.notice(Sighting(self.camera.name, (*self.tracker.visible_ids,), frame.steady_s))
         await finish(self._hand_on(events))
 
     async def _hand_on(self, events: Sequence[PassEvent]) -> None:
-        """Hand on events. A failure with one keeps no other back; the first is raised at last."""
+        """Hand on all events, also after a failure. The first failure is raised in the end."""
         failures: list[Exception] = []
         for event in events:
             if event.kind == "closed":

@@ -12,7 +12,7 @@ from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import make_note
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
-from plate_cameras.frames import Sent
+from plate_cameras.frames import Upload
 from plate_cameras.message_forms import FOLDER, PUSH, is_sent
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.sent.folder_pictures import FolderPictures, make_folder_thread
@@ -25,11 +25,11 @@ from plate_cameras.watching.camera_loop import FrameStream
 
 
 class PushedInbox:
-    """Asks the database now and then of which cameras pictures wait, once for all streams."""
+    """Looks up now and then which cameras have waiting pictures, once for all streams."""
 
-    def __init__(self, pushed: PushedPictures) -> None:
-        self._pushed, self._asking = pushed, asyncio.Lock()
-        self._asked_s, self._cameras = float("-inf"), frozenset[str]()
+    def __init__(self, pushed_pictures: PushedPictures) -> None:
+        self._pictures, self._query_lock = pushed_pictures, asyncio.Lock()
+        self._query_s, self._cameras = float("-inf"), frozenset[str]()
         self._note = make_note("pictures that cameras send are not read")
 
     async def take(self, camera: str, without: Collection[bytes]) -> Sequence[PushedPicture]:
@@ -40,23 +40,23 @@ class PushedInbox:
             without: Digests of pictures that are left out.
         """
         try:
-            async with self._asking:
-                if steady_s() - self._asked_s >= POLL_S:
-                    self._cameras = await asyncio.to_thread(self._pushed.cameras)
-                    self._asked_s = steady_s()
+            async with self._query_lock:
+                if steady_s() - self._query_s >= POLL_S:
+                    self._cameras = await asyncio.to_thread(self._pictures.cameras)
+                    self._query_s = steady_s()
             if camera not in self._cameras:
                 return ()
-            pictures = await asyncio.to_thread(self._pushed.waiting, camera, without)
+            pictures = await asyncio.to_thread(self._pictures.waiting, camera, without)
         except Exception as error:  # whatever it is, the next round may succeed
             self._note(error)
-            self._asked_s, self._cameras = steady_s(), frozenset()
+            self._query_s, self._cameras = steady_s(), frozenset()
             return ()
         self._note(None)
         return pictures
 
     async def finish(self, picture: PushedPicture) -> None:
         """Forget a picture that was read."""
-        await asyncio.to_thread(self._pushed.finish, picture.camera, picture.digest)
+        await asyncio.to_thread(self._pictures.finish, picture.camera, picture.digest)
 
 
 class _CameraInbox:
@@ -65,20 +65,20 @@ class _CameraInbox:
     problem = ""
 
     def __init__(self, inbox: PushedInbox, camera: str) -> None:
-        self._inbox, self._camera, self._given = inbox, camera, set[bytes]()
+        self._inbox, self._camera, self._taken_digests = inbox, camera, set[bytes]()
 
     async def take(self) -> Sequence[SentPicture]:
-        pictures = await self._inbox.take(self._camera, frozenset(self._given))
-        self._given |= {picture.digest for picture in pictures}
+        pictures = await self._inbox.take(self._camera, frozenset(self._taken_digests))
+        self._taken_digests |= {picture.digest for picture in pictures}
         return [self._to_sent(picture) for picture in pictures]
 
     def _to_sent(self, picture: PushedPicture) -> SentPicture:
         async def finish() -> None:
             await self._inbox.finish(picture)
-            self._given.discard(picture.digest)
+            self._taken_digests.discard(picture.digest)
 
-        sent = Sent(picture.digest, finish, finish, picture.text, picture.score)
-        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent)
+        upload = Upload(picture.digest, finish, finish, picture.text, picture.score)
+        return SentPicture(picture.jpeg, picture.time_s, picture.clock, upload)
 
 
 class Sources:

@@ -16,9 +16,9 @@ from plate_cameras.passes import PassEvent
 from plate_cameras.store.pass_store import PassStore
 
 LOG = logging.getLogger(__name__)
-MAX_WAITING = 1000
+MAX_WAITING_EVENTS = 1000
 """Events that wait for the store. When there are more, cameras wait and drop frames, not passes."""
-BATCH = 100
+MAX_BATCH_EVENTS = 100
 """Largest number of events in one transaction."""
 EVERY_S = 0.1
 """Shortest time from one transaction to the next: many small ones cost more than few large ones."""
@@ -59,8 +59,8 @@ class EventWriter:
         self._on_written = on_written
         self._sleep = sleep
         self._note = note or make_note(EFFECT)
-        self._queue: asyncio.Queue[PassEvent] = asyncio.Queue(MAX_WAITING)
-        self._ended = asyncio.Event()
+        self._queue: asyncio.Queue[PassEvent] = asyncio.Queue(MAX_WAITING_EVENTS)
+        self._has_ended = asyncio.Event()
 
     @property
     def accepted(self) -> int:
@@ -81,12 +81,12 @@ class EventWriter:
 
     async def run(self) -> None:
         """Write events until the task is cancelled."""
-        self._ended.clear()
+        self._has_ended.clear()
         try:
             while True:
                 await self._write_next()
         finally:
-            self._ended.set()
+            self._has_ended.set()
 
     async def drain(self) -> None:
         """Wait until every queued event is in the store, or the writer has ended."""
@@ -94,11 +94,11 @@ class EventWriter:
 
     async def _write_next(self) -> None:
         events = [await self._queue.get()]
-        while len(events) < BATCH and not self._queue.empty():
+        while len(events) < MAX_BATCH_EVENTS and not self._queue.empty():
             events.append(self._queue.get_nowait())
         next_s = steady_s() + EVERY_S
         await asyncio.shield(asyncio.ensure_future(self._write(events)))
-        if self._queue.qsize() < BATCH:
+        if self._queue.qsize() < MAX_BATCH_EVENTS:
             await self._sleep(max(0.0, next_s - steady_s()))
 
     async def _write(self, events: Sequence[PassEvent]) -> None:
@@ -126,10 +126,11 @@ class EventWriter:
 
     async def _waits_for(self, coroutine: Coroutine[Any, Any, None]) -> bool:
         """Wait for the end of a coroutine. Return false if the writer ends first."""
-        wanted, ended = asyncio.ensure_future(coroutine), asyncio.ensure_future(self._ended.wait())
+        task = asyncio.ensure_future(coroutine)
+        end = asyncio.ensure_future(self._has_ended.wait())
         try:
-            await asyncio.wait({wanted, ended}, return_when=asyncio.FIRST_COMPLETED)
-            return wanted.done()
+            await asyncio.wait({task, end}, return_when=asyncio.FIRST_COMPLETED)
+            return task.done()
         finally:
-            for task in (wanted, ended):
-                task.cancel()
+            task.cancel()
+            end.cancel()

@@ -95,8 +95,8 @@ class FrameRecognizer:
                 is_held = False
                 slots.release()
 
-        longest_s = max(MIN_SLOT_S, USUAL_FACTOR * self._usual_s)
-        timer = asyncio.get_running_loop().call_later(longest_s, release)
+        max_s = max(MIN_SLOT_S, USUAL_FACTOR * self._usual_s)
+        timer = asyncio.get_running_loop().call_later(max_s, release)
         try:
             yield
         finally:

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -44,25 +45,27 @@ Follow = Callable[[Collection[str]], Awaitable[None]]
 
 
 @dataclass
-class _Held:
+class _HeldLease:
     epoch: int
     moment_s: float = float("-inf")
     """`Frame.moment_s` of the last frame at which the lease was certainly valid."""
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedCameras:
     """The cameras to share, and how they are followed.
 
     Attributes:
+        names: Returns the names of all cameras of the configuration.
         follow: Follows exactly these cameras; the passes of others are closed.
-        most: Most cameras that this watcher takes; 0 for no limit.
+        count_open: Returns the number of vehicles that a camera shows now.
+        max_cameras: Most cameras that this watcher takes; 0 for no limit.
     """
 
     names: Callable[[], Collection[str]]
     follow: Follow
     count_open: Callable[[str], int]
-    most: int = 0
+    max_cameras: int = 0
 
 
 class DatabaseCalls:
@@ -72,7 +75,7 @@ class DatabaseCalls:
     """
 
     def __init__(self) -> None:
-        self._last: asyncio.Future[Any] | None = None
+        self._last_call: asyncio.Future[Any] | None = None
 
     async def run(self, step: Callable[[], Answer], timeout_s: float) -> Answer:
         """Return what a call returns.
@@ -81,15 +84,15 @@ class DatabaseCalls:
             StoreUnavailable: It has not ended in time, or the one before. It goes on, and what it
                 returns is not used.
         """
-        if self._last is not None:
-            await _wait(self._last, timeout_s)
+        if self._last_call is not None:
+            await _wait(self._last_call, timeout_s)
         result: Future[Answer] = Future()
         thread = Thread(target=run_for_future, args=(result, step), name="leases", daemon=True)
         try:
             thread.start()
         except RuntimeError as error:
             raise StoreUnavailable(f"no thread can be started: {error}") from error
-        self._last = answer = asyncio.wrap_future(result)
+        self._last_call = answer = asyncio.wrap_future(result)
         answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         await _wait(answer, timeout_s)
         return answer.result()
@@ -115,7 +118,7 @@ class CameraSharing:
     def __init__(
         self,
         leases: CameraLeases,
-        shared: Shared,
+        cameras: SharedCameras,
         *,
         watcher: str = "",
         clock: Callable[[], float] = steady_s,
@@ -123,17 +126,17 @@ class CameraSharing:
         self.watcher = watcher or make_watcher_name()
         self.lost = self.failures = 0
         self.last_error = ""
-        self._leases, self._shared, self._clock = leases, shared, clock
-        self._held: dict[str, _Held] = {}
-        self._followed: set[str] | None = set()  # None: an attempt to change it has failed
+        self._leases, self._cameras, self._clock = leases, cameras, clock
+        self._held_leases: dict[str, _HeldLease] = {}
+        self._followed_names: set[str] | None = set()  # None: an attempt to change it has failed
         self._epochs: dict[str, int] = {}  # as the last renewal had them
-        self._valid_until = self._asked_at = float("-inf")
-        self._since: float | None = None  # renewals have succeeded since then
-        self._changed_at = float("-inf")
+        self._valid_until_s = self._asked_s = float("-inf")
+        self._settled_since_s: float | None = None  # renewals have succeeded since then
+        self._changed_s = float("-inf")
         self._change: asyncio.Task[None] | None = None
         self._note = make_note("leases of cameras cannot be renewed")
         self._note_change = make_note("the cameras of this watcher cannot change")
-        self._asked = asyncio.Event()
+        self._has_asked = asyncio.Event()
         self._calls = DatabaseCalls()
 
     async def run(self) -> None:
@@ -144,27 +147,27 @@ class CameraSharing:
 
     async def renew(self) -> bool:
         """Renew the leases once. Return whether other watchers still have to give some back."""
-        asked_at = self._clock()
+        asked_s = self._clock()
         # After a fault of the database, others must have time to renew what they have.
-        is_settled = self._since is not None and asked_at - self._since >= self._leases.lease_s
+        settled_s = 0.0 if self._settled_since_s is None else asked_s - self._settled_since_s
+        is_settled = settled_s >= self._leases.lease_s
+        hold = partial(self._leases.hold, most=self._cameras.max_cameras, takes=is_settled)
         try:
-            names, most = self._shared.names(), self._shared.most
-            holding = await self._calls.run(
-                lambda: self._leases.hold(self.watcher, names, most=most, takes=is_settled), CALL_S
-            )
+            names = self._cameras.names()
+            holding = await self._calls.run(lambda: hold(self.watcher, names), CALL_S)
         except Exception as error:  # whatever it is, the next round asks again
             self._note_failure(error)
             return False
         finally:
-            self._asked_at = asked_at
-            self._asked.set()
-        if self._since is None:
-            self._since = asked_at
+            self._asked_s = asked_s
+            self._has_asked.set()
+        if self._settled_since_s is None:
+            self._settled_since_s = asked_s
         self.last_error = ""
         self._note(None)
-        self._valid_until = asked_at + self._leases.lease_s - MARGIN_S
+        self._valid_until_s = asked_s + self._leases.lease_s - MARGIN_S
         self._epochs = dict(holding.epochs)
-        if (self._change is None or self._change.done()) and asked_at >= self._changed_at:
+        if (self._change is None or self._change.done()) and asked_s >= self._changed_s:
             self._change = asyncio.create_task(self._try_to_adjust(holding))
         return is_settled and len(holding.epochs) < holding.quota
 
@@ -173,22 +176,24 @@ class CameraSharing:
 
         After the process was frozen, this waits for the next renewal.
         """
-        ends = self._clock() + MAX_WAIT_S
-        while self._asked_at < self._valid_until <= self._clock() < ends:
-            self._asked.clear()
-            await is_set_within(self._asked, MAX_WAIT_S)
-        held = self._held.get(frame.camera)
-        if held is None or self._epochs.get(frame.camera) != held.epoch:
+        deadline_s = self._clock() + MAX_WAIT_S
+        while self._asked_s < self._valid_until_s <= self._clock() < deadline_s:
+            self._has_asked.clear()
+            await is_set_within(self._has_asked, MAX_WAIT_S)
+        lease = self._held_leases.get(frame.camera)
+        if lease is None or self._epochs.get(frame.camera) != lease.epoch:
             return False
-        if self._clock() < self._valid_until:
-            held.moment_s = max(held.moment_s, frame.moment_s)
+        if self._clock() < self._valid_until_s:
+            lease.moment_s = max(lease.moment_s, frame.moment_s)
         return True
 
     def claim(self, event: PassEvent) -> PassEvent:
         """Return an event with the lease under which it was seen."""
-        passed, held = event.vehicle_pass, self._held.get(event.vehicle_pass.camera) or _Held(0)
-        last_s = passed.last_seen_s if passed.last_moment_s is None else passed.last_moment_s
-        return replace(event, claim=LeaseClaim(held.epoch, last_s <= held.moment_s))
+        vehicle_pass = event.vehicle_pass
+        lease = self._held_leases.get(vehicle_pass.camera) or _HeldLease(0)
+        last_s = vehicle_pass.last_moment_s
+        last_s = vehicle_pass.last_seen_s if last_s is None else last_s
+        return replace(event, claim=LeaseClaim(lease.epoch, last_s <= lease.moment_s))
 
     async def leave(self) -> None:
         """Give all cameras back; to be called when none is followed any more."""
@@ -211,43 +216,47 @@ class CameraSharing:
 
     async def _adjust(self, holding: Holding) -> None:
         """Follow what is held, and give back what is more than the share."""
-        lost = {n for n, one in self._held.items() if holding.epochs.get(n) != one.epoch}
-        if lost:
-            await self._drop(lost)
-            LOG.warning("%d cameras have another watcher now", len(lost))
-            self.lost += len(lost)
-        self._held |= {n: _Held(e) for n, e in holding.epochs.items() if n not in self._held}
-        if surplus := self._choose_surplus(len(self._held) - holding.quota):
+        leases = self._held_leases
+        lost_names = {
+            name for name, lease in leases.items() if holding.epochs.get(name) != lease.epoch
+        }
+        if lost_names:
+            await self._drop(lost_names)
+            LOG.warning("%d cameras have another watcher now", len(lost_names))
+            self.lost += len(lost_names)
+        for name, epoch in holding.epochs.items():
+            leases.setdefault(name, _HeldLease(epoch))
+        if surplus := self._choose_surplus(len(leases) - holding.quota):
             await self._drop(surplus)
             with suppress(PlateError):  # the next round holds them still, and gives them back
                 give_back = self._leases.give_back
                 await self._calls.run(lambda: give_back(self.watcher, surplus), CALL_S)
-            self._changed_at = self._clock()
-        elif self._followed != self._held.keys():
-            await self._follow({*self._held})
+            self._changed_s = self._clock()
+        elif self._followed_names != leases.keys():
+            await self._follow({*leases})
 
     def _choose_surplus(self, count: int) -> set[str]:
         """Return cameras to give back, those without vehicles first."""
-        names = sorted(self._held, key=lambda n: (self._shared.count_open(n), n))
+        names = sorted(self._held_leases, key=lambda name: (self._cameras.count_open(name), name))
         return {*names[: max(count, 0)]}
 
     async def _drop(self, names: Collection[str]) -> None:
         """Stop following cameras; their closing events still have their leases."""
-        await self._follow(self._held.keys() - set(names))
+        await self._follow(self._held_leases.keys() - set(names))
         for name in names:
-            del self._held[name]
+            del self._held_leases[name]
 
     async def _follow(self, names: set[str]) -> None:
-        self._followed = None
-        await self._shared.follow(names)
-        self._followed = names
+        self._followed_names = None
+        await self._cameras.follow(names)
+        self._followed_names = names
 
     def _note_failure(self, error: Exception) -> None:
         self._note(error)
         self.last_error = str(error) or type(error).__name__
-        self._since = None
+        self._settled_since_s = None
 
 
 def make_watcher_name() -> str:
-    """Return a name that no other watcher has, and that tells machine and process."""
+    """Return a name that no other watcher has. It contains machine and process."""
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"

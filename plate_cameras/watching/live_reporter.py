@@ -36,7 +36,7 @@ REDUCED = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4,
 class LiveReporter:
     """Writes the states and stills of all cameras, and reads their drawn areas.
 
-    A database that is away changes nothing here: the newest state is written when it is back.
+    While the database is away, nothing is queued: the newest state is written when it is back.
 
     Args:
         redraw: Is called when other areas were drawn.
@@ -57,8 +57,8 @@ class LiveReporter:
         self._live, self._loops, self._redraw, self._blur = live, loops, redraw, blur
         self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
         self._areas: dict[str, DrawnAreas] = {}
-        self._told: dict[str, tuple[str, str]] = {}
-        self._told_s = self._looked_s = float("-inf")
+        self._states: dict[str, tuple[str, str]] = {}
+        self._states_s = self._areas_s = float("-inf")
         self._stills_s: dict[str, float] = {}
         self._note = note or make_note(EFFECT)
         self._failures: dict[str, Exception] = {}
@@ -73,28 +73,30 @@ class LiveReporter:
         while True:
             await asyncio.sleep(STEP_S)
             await self._attempt(self._report)
-            if steady_s() - self._looked_s >= AREAS_S:
-                self._looked_s = steady_s()
+            if steady_s() - self._areas_s >= AREAS_S:
+                self._areas_s = steady_s()
                 if await self._attempt(self._look_at_areas):
                     self._is_redrawn = False
             if not self._is_redrawn:
                 await self._redraw()
                 self._is_redrawn = True
 
-    def drawn(self, configuration: Configuration) -> Configuration:
+    def apply_areas(self, configuration: Configuration) -> Configuration:
         """Return a configuration with the drawn areas in the place of its own."""
         cameras = []
         for camera in configuration.cameras:
-            drawn = self._areas.get(camera.name)
+            drawn_areas = self._areas.get(camera.name)
             try:
-                cameras.append(replace(camera, **vars(drawn.areas)) if drawn else camera)
+                cameras.append(
+                    replace(camera, **vars(drawn_areas.areas)) if drawn_areas else camera
+                )
             except SettingsError as error:
                 LOG.error("%s: its drawn areas are not used: %s", camera.name, error)
                 cameras.append(camera)
         return replace(configuration, cameras=tuple(cameras))
 
     async def _attempt(self, step: Callable[[], Awaitable[bool]]) -> bool:
-        """Run a step. A failure, such as a database that is away, is told once for all steps."""
+        """Run a step. A failure, such as a database that is away, is logged once for all steps."""
         name = step.__name__
         try:
             result = await step()
@@ -110,23 +112,25 @@ class LiveReporter:
         """Write what is due. States are due every `STATES_S`, and when one has changed."""
         frames = [frame for loop in self._loops() if (frame := self._tap(loop)) is not None]
         statuses = [CameraStatus.of(loop) for loop in self._loops()]
-        shown = {status.name: (status.state, status.error) for status in statuses}
-        is_due = steady_s() - self._told_s >= STATES_S or shown != self._told
+        states = {status.name: (status.state, status.error) for status in statuses}
+        is_due = steady_s() - self._states_s >= STATES_S or states != self._states
         if is_due or frames:
-            erased = await asyncio.to_thread(self._write, statuses if is_due else [], frames)
-            self._forget_texts(erased)
+            erased_cameras = await asyncio.to_thread(
+                self._write, statuses if is_due else [], frames
+            )
+            self._forget_texts(erased_cameras)
         if is_due:
-            self._told, self._told_s = shown, steady_s()
+            self._states, self._states_s = states, steady_s()
         return is_due
 
     def _tap(self, loop: CameraLoop) -> AnsweredFrame | None:
         """Return a frame for a still, if one is there; ask for the next one when it is due."""
         name, now_s = loop.camera.name, steady_s()
-        if answered := loop.tap.take():
+        if answered_frame := loop.tap.take():
             self._stills_s[name] = now_s
         elif now_s - self._stills_s.get(name, float("-inf")) >= STILLS_S:
             loop.tap.is_wanted = True
-        return answered
+        return answered_frame
 
     def _forget_texts(self, cameras: Sequence[str]) -> None:
         """Forget the last texts of cameras, because these plates were deleted."""
@@ -139,40 +143,42 @@ class LiveReporter:
     ) -> list[str]:
         """Write states and stills. Return the cameras whose last text was deleted."""
         now_s = unix_s()
-        erased = self._live.write_states(
+        erased_cameras = self._live.write_states(
             [CameraState(status.name, self._watcher, now_s, asdict(status)) for status in statuses]
         )
         stills = (Still(frame.frame.camera, now_s, to_still(frame, self._blur)) for frame in frames)
         self._live.write_stills([still for still in stills if still.jpeg])
-        return erased
+        return erased_cameras
 
     async def _look_at_areas(self) -> bool:
         """Read the areas if any has changed. Return whether one has."""
-        versions = {name: (one.revision, one.changed_s) for name, one in self._areas.items()}
+        versions = {name: (areas.revision, areas.changed_s) for name, areas in self._areas.items()}
         if await asyncio.to_thread(self._live.area_versions) == versions:
             return False
         self._areas = await asyncio.to_thread(self._live.areas)
         return True
 
 
-def to_still(answered: AnsweredFrame, blur: str) -> bytes:
+def to_still(answered_frame: AnsweredFrame, blur: str) -> bytes:
     """Return a frame as a JPEG file of at most `MAX_WIDTH` pixels; empty if it is damaged.
 
     Args:
-        answered: The frame, with the plates to hide in it.
+        answered_frame: The frame, with the plates to hide in it.
         blur: The choice of what is made unrecognisable in it, see `blur_still`.
     """
-    frame = answered.frame
+    frame = answered_frame.frame
     width = frame.size_wh[0]
     if blur == NONE and width <= MAX_WIDTH:
         return frame.jpeg
-    factor = next((one for one in REDUCED if width <= one * MAX_WIDTH), 8)
-    how = cv2.IMREAD_COLOR if width <= MAX_WIDTH else REDUCED[factor]
-    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), how)
+    factor = next((factor for factor in REDUCED if width <= factor * MAX_WIDTH), 8)
+    flag = cv2.IMREAD_COLOR if width <= MAX_WIDTH else REDUCED[factor]
+    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), flag)
     if picture is None:
         return b""
     scale = picture.shape[1] / width
-    boxes = [(x0 * scale, y0 * scale, x1 * scale, y1 * scale) for x0, y0, x1, y1 in answered.plates]
+    boxes = [
+        (x0 * scale, y0 * scale, x1 * scale, y1 * scale) for x0, y0, x1, y1 in answered_frame.plates
+    ]
     still = blur_still(picture.astype(np.uint8, copy=False), boxes, blur)
-    _, encoded = cv2.imencode(".jpg", still, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
-    return encoded.tobytes()
+    _, jpeg = cv2.imencode(".jpg", still, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    return jpeg.tobytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -74,46 +74,67 @@ class SnapshotCollector:
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics."""
-        now = self._take()
-        for name, text in COUNTERS.items():
-            yield _count(PREFIX + name, text, "camera", now.cameras, name)
-        for name, text in GAUGES.items():
-            yield _gauge(PREFIX + name, text, {c.name: getattr(c, name) for c in now.cameras})
-        up = {camera.name: float(camera.is_up) for camera in now.cameras}
-        yield _gauge(f"{PREFIX}up", "1 if the stream plays, or is off by its schedule.", up)
-        served = {camera.name: float(camera.is_service_up) for camera in now.cameras}
-        yield _gauge(f"{PREFIX}service_up", "1 if the service answered the last frame.", served)
-        for name, text in SINK_COUNTERS.items():
-            yield _count(f"plates_sink_{name}", text, "sink", now.sinks, name)
-        disabled = {sink.name: float(sink.is_disabled) for sink in now.sinks}
-        text = "1 if the receiver wants no more events."
-        yield _gauge("plates_sink_disabled", text, disabled, "sink")
-        yield _describe_failures(now.sinks)
-        text = "Events that are not in the store yet."
-        yield GaugeMetricFamily("plates_events_waiting", text, now.events_waiting)
-        text = "Cameras that this watcher follows."
-        yield GaugeMetricFamily("plates_watcher_cameras", text, len(now.cameras))
-        text = "Leases of cameras that another watcher has taken."
-        yield CounterMetricFamily("plates_leases_lost", text, now.leases_lost)
-        text = "Events that were not stored, because another watcher had the camera."
-        yield CounterMetricFamily("plates_lease_events_rejected", text, now.events_rejected)
-        waiting = {sink.name: float(sink.waiting) for sink in now.sinks}
-        text = "Events that the receiver has not accepted yet."
-        yield _gauge("plates_sink_waiting", text, waiting, "sink")
-        text = "Events that a full spool has deleted."
-        yield CounterMetricFamily("plates_spool_dropped", text, now.spool_dropped)
-        text = "Bytes of events that wait for the database."
-        yield GaugeMetricFamily("plates_spool_bytes", text, now.spooled_bytes)
-        yield from _describe_gates(now.gates)
-        yield from _describe_tasks(now.tasks)
-        text = "Lines that could not be printed, because a disk was full or nobody read them."
-        yield CounterMetricFamily("plates_watch_lines_lost", text, now.lines_lost)
-        inside = {name: float(counts.inside) for name, counts in now.sites.items()}
-        yield _gauge("plates_site_vehicles", "Vehicles that are inside.", inside, "site")
-        overstays = {name: float(counts.overstays) for name, counts in now.sites.items()}
-        yield _gauge("plates_site_overstays", "Those that stay too long.", overstays, "site")
-        if now.storage:
-            yield from _describe_storage(now.storage)
+        snapshot = self._take()
+        yield from _describe_cameras(snapshot.cameras)
+        yield from _describe_sinks(snapshot.sinks)
+        yield from _describe_events(snapshot)
+        yield from _describe_gates(snapshot.gates)
+        yield from _describe_tasks(snapshot.tasks)
+        yield from _describe_sites(snapshot.sites)
+        if snapshot.storage:
+            yield from _describe_storage(snapshot.storage)
+
+
+def _describe_cameras(cameras: Sequence[CameraStatus]) -> Iterator[Metric]:
+    for name, text in COUNTERS.items():
+        yield _count(PREFIX + name, text, "camera", cameras, name)
+    for name, text in GAUGES.items():
+        values = {camera.name: getattr(camera, name) for camera in cameras}
+        yield _gauge(PREFIX + name, text, values, "camera")
+    up = {camera.name: float(camera.is_up) for camera in cameras}
+    yield _gauge(f"{PREFIX}up", "1 if the stream plays, or is off by its schedule.", up, "camera")
+    up = {camera.name: float(camera.is_service_up) for camera in cameras}
+    yield _gauge(f"{PREFIX}service_up", "1 if the service answered the last frame.", up, "camera")
+    text = "Cameras that this watcher follows."
+    yield GaugeMetricFamily("plates_watcher_cameras", text, len(cameras))
+
+
+def _describe_sinks(sinks: Sequence[SinkStatus]) -> Iterator[Metric]:
+    for name, text in SINK_COUNTERS.items():
+        yield _count(f"plates_sink_{name}", text, "sink", sinks, name)
+    text = "1 if the receiver wants no more events."
+    values = {sink.name: float(sink.is_disabled) for sink in sinks}
+    yield _gauge("plates_sink_disabled", text, values, "sink")
+    text = "Events that the receiver has not accepted yet."
+    values = {sink.name: float(sink.waiting) for sink in sinks}
+    yield _gauge("plates_sink_waiting", text, values, "sink")
+    text = "1 while deliveries fail, by the reason of the last failure."
+    failing = GaugeMetricFamily("plates_sink_failing", text, labels=["sink", "reason"])
+    for sink in sinks:
+        failing.add_metric([sink.name, sink.failure], float(bool(sink.failure)))
+    yield failing
+
+
+def _describe_events(snapshot: Snapshot) -> Iterator[Metric]:
+    text = "Events that are not in the store yet."
+    yield GaugeMetricFamily("plates_events_waiting", text, snapshot.events_waiting)
+    text = "Leases of cameras that another watcher has taken."
+    yield CounterMetricFamily("plates_leases_lost", text, snapshot.leases_lost)
+    text = "Events that were not stored, because another watcher had the camera."
+    yield CounterMetricFamily("plates_lease_events_rejected", text, snapshot.events_rejected)
+    text = "Events that a full spool has deleted."
+    yield CounterMetricFamily("plates_spool_dropped", text, snapshot.spool_dropped)
+    text = "Bytes of events that wait for the database."
+    yield GaugeMetricFamily("plates_spool_bytes", text, snapshot.spooled_bytes)
+    text = "Lines that could not be printed, because a disk was full or nobody read them."
+    yield CounterMetricFamily("plates_watch_lines_lost", text, snapshot.lines_lost)
+
+
+def _describe_sites(sites: Mapping[str, SiteCounts]) -> Iterator[Metric]:
+    inside = {name: float(counts.inside) for name, counts in sites.items()}
+    yield _gauge("plates_site_vehicles", "Vehicles that are inside.", inside, "site")
+    overstays = {name: float(counts.overstays) for name, counts in sites.items()}
+    yield _gauge("plates_site_overstays", "Those that stay too long.", overstays, "site")
 
 
 def _describe_tasks(tasks: Sequence[TaskStatus]) -> Iterator[Metric]:
@@ -125,14 +146,6 @@ def _describe_tasks(tasks: Sequence[TaskStatus]) -> Iterator[Metric]:
     text = "1 if the task runs, or has done its work."
     up = {task.name: float(task.is_up) for task in tasks}
     yield _gauge("plates_watch_task_up", text, up, "task")
-
-
-def _describe_failures(sinks: Sequence[SinkStatus]) -> Metric:
-    text = "1 while deliveries fail, by the reason of the last failure."
-    failing = GaugeMetricFamily("plates_sink_failing", text, labels=["sink", "reason"])
-    for sink in sinks:
-        failing.add_metric([sink.name, sink.failure], float(bool(sink.failure)))
-    return failing
 
 
 def _describe_storage(storage: StorageStatus) -> Iterator[Metric]:
@@ -152,20 +165,18 @@ def _describe_storage(storage: StorageStatus) -> Iterator[Metric]:
 
 
 def _count(
-    name: str, text: str, label: str, found: Sequence[CameraStatus | SinkStatus], field_name: str
+    name: str, text: str, label: str, statuses: Sequence[CameraStatus | SinkStatus], field_name: str
 ) -> CounterMetricFamily:
     family = CounterMetricFamily(name, text, labels=[label])
-    for one in found:
-        family.add_metric([one.name], getattr(one, field_name))
+    for status in statuses:
+        family.add_metric([status.name], getattr(status, field_name))
     return family
 
 
-def _gauge(
-    name: str, text: str, values: dict[str, float], label: str = "camera"
-) -> GaugeMetricFamily:
+def _gauge(name: str, text: str, values: Mapping[str, float], label: str) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, text, labels=[label])
-    for one, value in values.items():
-        family.add_metric([one], value)
+    for label_value, value in values.items():
+        family.add_metric([label_value], value)
     return family
 
 
@@ -182,7 +193,9 @@ def _describe_gates(gates: Sequence[GateStatus]) -> Iterator[Metric]:
         delays.add_metric([gate.name], buckets, gate.delays.sum_s)
     yield from (openings, delays)
     text = "Vehicles that wait for their turn."
-    yield _gauge("plates_gate_waiting", text, {g.name: float(g.waiting) for g in gates}, "gate")
+    yield _gauge(
+        "plates_gate_waiting", text, {gate.name: float(gate.waiting) for gate in gates}, "gate"
+    )
     text = "1 if the relay answers, or is only asked when a vehicle comes."
     up = {gate.name: float(not gate.error) for gate in gates}
     yield _gauge("plates_gate_up", text, up, "gate")
@@ -222,23 +235,9 @@ def serve_metrics(
     Raises:
         SettingsError: Nothing can listen there.
     """
-    registry = CollectorRegistry()
-    registry.register(SnapshotCollector(take))
-    metrics = make_wsgi_app(registry)
-
-    def answer(environ, start_response):  # type: ignore[no-untyped-def]  # by PEP 3333
-        if environ["PATH_INFO"] != HEALTH:
-            if key and not _has_key(environ, key):
-                start_response("401 Unauthorized", [("WWW-Authenticate", "Bearer")])
-                return [b"send metrics_key as `Authorization: Bearer KEY`\n"]
-            return metrics(environ, start_response)
-        dead = find_dead()
-        status = "503 Service Unavailable" if dead else "200 OK"
-        start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
-        return ["".join(f"{name}\n" for name in dead or ["ok"]).encode()]
-
+    app = _make_app(take, find_dead, key)
     try:
-        server = make_server(host, port, answer, _server_of(host), handler_class=_Handler)
+        server = make_server(host, port, app, _server_of(host), handler_class=_Handler)
         thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
         thread.start()
     except (OSError, RuntimeError) as error:
@@ -253,16 +252,37 @@ def serve_metrics(
     return stop
 
 
+def _make_app(
+    take: Callable[[], Snapshot], find_dead: Callable[[], Sequence[str]], key: str
+) -> Callable[..., Iterable[bytes]]:
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(take))
+    metrics = make_wsgi_app(registry)
+
+    def answer(environ, start_response):  # type: ignore[no-untyped-def]  # by PEP 3333
+        if environ["PATH_INFO"] != HEALTH:
+            if key and not _has_key(environ, key):
+                start_response("401 Unauthorized", [("WWW-Authenticate", "Bearer")])
+                return [b"send metrics_key as `Authorization: Bearer KEY`\n"]
+            return metrics(environ, start_response)
+        names = find_dead()
+        status = "503 Service Unavailable" if names else "200 OK"
+        start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
+        return ["".join(f"{name}\n" for name in names or ["ok"]).encode()]
+
+    return answer
+
+
 def _has_key(environ: Mapping[str, str], key: str) -> bool:
-    given = environ.get("HTTP_AUTHORIZATION", "").encode("latin-1")
-    return hmac.compare_digest(given, f"Bearer {key}".encode())
+    header = environ.get("HTTP_AUTHORIZATION", "").encode("latin-1")
+    return hmac.compare_digest(header, f"Bearer {key}".encode())
 
 
 def _server_of(host: str) -> type[WSGIServer]:
     """Return a class of servers for the family of an address."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
 
     class Server(ThreadingWSGIServer):
-        address_family = found[0][0]
+        address_family = addresses[0][0]
 
     return Server

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from plate_cameras.background_tasks import Note, make_note
 from plate_cameras.clocks import steady_s
-from plate_cameras.frames import Sent
+from plate_cameras.frames import Upload
 
 MAX_KEPT = 50
 """Pictures that wait for the first events of their passes; then the oldest is forgotten."""
@@ -43,7 +43,7 @@ class _Picture:
             event has told of one of them.
     """
 
-    sent: Sent
+    upload: Upload
     passes: frozenset[str]
     stored_at: int | None = None
 
@@ -63,26 +63,26 @@ class UnfinishedPictures:
     def __len__(self) -> int:
         return len(self._pictures)
 
-    def add(self, sent: Sent, passes: Collection[str]) -> None:
+    def add(self, upload: Upload, passes: Collection[str]) -> None:
         """Keep a picture until its passes are stored."""
-        self._pictures.append(_Picture(sent, frozenset(passes)))
+        self._pictures.append(_Picture(upload, frozenset(passes)))
 
-    async def finish(self, untold: Collection[str]) -> None:
+    async def finish(self, untold_ids: Collection[str]) -> None:
         """Forget the pictures whose passes are stored.
 
         Args:
-            untold: Ids of the passes of which no event was made yet.
+            untold_ids: Ids of the passes of which no event was made yet.
         """
         accepted, written = self._counts
         for at, picture in enumerate(self._pictures):
             is_surplus = at < len(self._pictures) - MAX_KEPT
-            if picture.stored_at is None and (is_surplus or picture.passes.isdisjoint(untold)):
+            if picture.stored_at is None and (is_surplus or picture.passes.isdisjoint(untold_ids)):
                 picture.stored_at = accepted
         for picture in [*self._pictures]:
             if picture.stored_at is None or picture.stored_at > written:
                 continue
             try:
-                await picture.sent.finish()
+                await picture.upload.finish()
             except Exception as error:  # a disk or a database: the next round may succeed
                 self._note(error)
                 return
@@ -91,9 +91,9 @@ class UnfinishedPictures:
 
     async def drain(self) -> None:
         """Wait a moment for the store, and forget what is stored. The rest comes again."""
-        ends_s = steady_s() + LAST_S
+        deadline_s = steady_s() + LAST_S
         await self.finish(())
-        while self._pictures and steady_s() < ends_s:
+        while self._pictures and steady_s() < deadline_s:
             await asyncio.sleep(POLL_S)
             await self.finish(())
 

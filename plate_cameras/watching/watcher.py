@@ -31,7 +31,7 @@ class UnopenedStream:
         self._error = error
         self.status = SourceStatus(state="waiting", last_error=describe(error))
 
-    async def ready(self) -> bool:
+    async def wait_for_frame(self) -> bool:
         """Raise the reason."""
         raise self._error
 
@@ -46,7 +46,7 @@ class UnopenedStream:
 
 
 LOG = logging.getLogger(__name__)
-OF_THE_STREAM = (
+STREAM_SETTINGS = (
     "url",
     "verify_tls",
     "tls_ca_file",
@@ -63,7 +63,7 @@ MakeTracker = Callable[[Camera], PassTracker]
 
 
 @dataclass
-class _Watched:
+class _CameraEntry:
     """One camera. Its loop and its tracker are new ones after each failure."""
 
     loop: CameraLoop
@@ -106,30 +106,30 @@ class Watcher:
         self.notice: Notice = lambda _: None
         self.storing: Storing | None = None
         self._changing = asyncio.Lock()
-        self._watched: dict[str, _Watched] = {}
+        self._entries: dict[str, _CameraEntry] = {}
 
     @property
     def loops(self) -> tuple[CameraLoop, ...]:
         """The loops of all cameras, in the order of the configuration."""
-        return tuple(one.loop for one in [*self._watched.values()])  # other threads look, too
+        return tuple(entry.loop for entry in [*self._entries.values()])  # other threads look, too
 
     async def follow(self, cameras: Sequence[Camera]) -> None:
         """Follow exactly these cameras; there may be none.
 
         A camera whose stream's settings stay the same keeps its stream and its open passes.
         """
-        wanted = {camera.name: camera for camera in cameras}
+        cameras_by_name = {camera.name: camera for camera in cameras}
         async with self._changing:
-            await asyncio.gather(*(self._stop(name) for name in self._ending(wanted)))
-            for name, camera in wanted.items():
-                if name in self._watched and not self._configure(self._watched[name], camera):
+            await asyncio.gather(*(self._stop(name) for name in self._find_ending(cameras_by_name)))
+            for name, camera in cameras_by_name.items():
+                if name in self._entries and not self._configure(self._entries[name], camera):
                     await self._stop(name)
-                if name not in self._watched:
+                if name not in self._entries:
                     self._start(camera)
-            self._watched = {name: self._watched[name] for name in wanted}
+            self._entries = {name: self._entries[name] for name in cameras_by_name}
 
     def check(self, cameras: Sequence[Camera]) -> None:
-        """Make what new settings need, to see that it can be made. Nothing changes.
+        """Check that cameras can be followed with their settings. Nothing changes.
 
         Raises:
             SettingsError: A camera cannot be followed with its settings.
@@ -139,31 +139,30 @@ class Watcher:
 
     def count_open(self, name: str) -> int:
         """Return the number of vehicles that a camera shows now."""
-        return self._watched[name].tracker.open_passes if name in self._watched else 0
+        return self._entries[name].tracker.open_passes if name in self._entries else 0
 
     async def finish(self) -> None:
         """Wait until every stream has ended by itself. An error of a camera is raised."""
-        await asyncio.gather(*(_settle(one) for one in self._watched.values()))
+        await asyncio.gather(*(_settle(entry) for entry in self._entries.values()))
 
     async def stop(self) -> None:
         """Stop all cameras and close their passes."""
         async with self._changing:
-            await asyncio.gather(*(self._stop(name) for name in [*self._watched]))
+            await asyncio.gather(*(self._stop(name) for name in [*self._entries]))
 
-    def _ending(self, wanted: Mapping[str, Camera]) -> list[str]:
+    def _find_ending(self, cameras_by_name: Mapping[str, Camera]) -> list[str]:
         """Return the cameras whose streams end."""
         return [
             name
-            for name, one in self._watched.items()
-            if name not in wanted or _needs_another_stream(one.loop.camera, wanted[name])
+            for name, entry in self._entries.items()
+            if name not in cameras_by_name
+            or _needs_another_stream(entry.loop.camera, cameras_by_name[name])
         ]
 
     def _start(self, camera: Camera) -> None:
         loop, tracker = self._open(camera)
-        watched = self._watched[camera.name] = _Watched(loop, tracker)
-        watched.task = self._tasks.start(
-            _task_of(camera.name), lambda: self._run(watched), ends=True
-        )
+        entry = self._entries[camera.name] = _CameraEntry(loop, tracker)
+        entry.task = self._tasks.start(_task_of(camera.name), lambda: self._run(entry), ends=True)
 
     def _open(self, camera: Camera) -> tuple[CameraLoop, PassTracker]:
         """Make the parts of a camera. One that cannot be opened fails when it is to be ready."""
@@ -185,33 +184,33 @@ class Watcher:
         )
         return loop, tracker
 
-    async def _run(self, watched: _Watched) -> None:
+    async def _run(self, entry: _CameraEntry) -> None:
         """Follow a camera once, from its second start on with a new stream and tracker."""
-        if watched.is_started:
-            counts, camera = watched.loop.counts, watched.loop.camera
-            watched.loop, watched.tracker = self._open(camera)
-            watched.loop.counts = counts
-        watched.is_started = True
-        loop = watched.loop
+        if entry.is_started:
+            counts, camera = entry.loop.counts, entry.loop.camera
+            entry.loop, entry.tracker = self._open(camera)
+            entry.loop.counts = counts
+        entry.is_started = True
+        loop = entry.loop
         try:
             await loop.run()
         except Exception as error:
-            watched.error = watched.error if watched.is_settled.is_set() else error
+            entry.error = entry.error if entry.is_settled.is_set() else error
             raise
         finally:
-            watched.is_settled.set()
+            entry.is_settled.set()
         if loop.camera.is_live and not loop.is_ending:
             loop.failure = "the stream has ended. It is opened again"
             raise ServerError(loop.failure)
 
-    def _configure(self, watched: _Watched, camera: Camera) -> bool:
+    def _configure(self, entry: _CameraEntry, camera: Camera) -> bool:
         """Hand on other settings. Return false if the camera must be opened again for them."""
-        if watched.loop.camera == camera:
+        if entry.loop.camera == camera:
             return True
-        watched.loop.camera = camera
+        entry.loop.camera = camera
         try:
-            watched.tracker.configure(camera)
-            watched.loop.stream.configure(camera)
+            entry.tracker.configure(camera)
+            entry.loop.stream.configure(camera)
         except Exception:
             LOG.exception(
                 "%s: its new settings are not taken over. It is opened again", camera.name
@@ -221,19 +220,19 @@ class Watcher:
         return True
 
     async def _stop(self, name: str) -> None:
-        watched = self._watched.pop(name)
-        watched.loop.is_ending = True
+        entry = self._entries.pop(name)
+        entry.loop.is_ending = True
         await self._tasks.stop(_task_of(name))
         try:
-            await watched.loop.close()  # its task may have been stopped before its first step
+            await entry.loop.close()  # its task may have been stopped before its first step
         except Exception as error:
             LOG.error("%s: its passes cannot be closed: %s", name, describe(error))
 
 
-async def _settle(watched: _Watched) -> None:
-    await watched.is_settled.wait()
-    if watched.error:
-        raise watched.error
+async def _settle(entry: _CameraEntry) -> None:
+    await entry.is_settled.wait()
+    if entry.error:
+        raise entry.error
 
 
 def _task_of(camera: str) -> str:
@@ -241,4 +240,4 @@ def _task_of(camera: str) -> str:
 
 
 def _needs_another_stream(old: Camera, new: Camera) -> bool:
-    return any(getattr(old, name) != getattr(new, name) for name in OF_THE_STREAM)
+    return any(getattr(old, name) != getattr(new, name) for name in STREAM_SETTINGS)

@@ -50,9 +50,9 @@ def encode(
         context.options = {"preset": "ultrafast", "tune": "zerolatency", "sc_threshold": "0"}
         context.time_base = Fraction(1, RATE)
         for index, frame in enumerate(frames):
-            seen = av.VideoFrame.from_ndarray(frame, format="bgr24")
-            seen.pts, seen.time_base = index, Fraction(1, RATE)
-            container.mux(stream.encode(seen))
+            video_frame = av.VideoFrame.from_ndarray(frame, format="bgr24")
+            video_frame.pts, video_frame.time_base = index, Fraction(1, RATE)
+            container.mux(stream.encode(video_frame))
         container.mux(stream.encode(None))
     return file.getvalue()
 

@@ -111,10 +111,10 @@ ODD_VALUES = [
 
 def mutate(content: str, random_: random.Random) -> bytes:
     """Return a file with one to three mutations."""
-    mutated = content.encode()
+    content_bytes = content.encode()
     for _ in range(random_.randint(1, 3)):
-        mutated = random_.choice(MUTATIONS)(mutated, random_)
-    return mutated
+        content_bytes = random_.choice(MUTATIONS)(content_bytes, random_)
+    return content_bytes
 
 
 def _replace_value(content: bytes, random_: random.Random) -> bytes:
@@ -168,18 +168,18 @@ def try_all(folder: Path, count: int, seed: int) -> tuple[list[str], list[str], 
         of accepted files.
     """
     random_, file = random.Random(seed), folder / "CAMERAS.toml"
-    escaped, messages, accepted = list[str](), list[str](), 0
+    faults, messages, accepted_files = list[str](), list[str](), 0
     for _ in range(count):
         content = mutate(WHOLE, random_)
         file.write_bytes(content)
         try:
             use(file)
-            accepted += 1
+            accepted_files += 1
         except (SettingsError, ExtraError) as error:
             messages.append(str(locate(file, error)))
         except Exception as error:
-            escaped.append(f"{type(error).__name__}: {error}\n{content!r}")
-    return escaped, messages, accepted
+            faults.append(f"{type(error).__name__}: {error}\n{content!r}")
+    return faults, messages, accepted_files
 
 
 def use(file: Path) -> None:

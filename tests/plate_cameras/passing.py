@@ -43,19 +43,19 @@ def live_frame(moment_s: float, time_s: float) -> Frame:
     return Frame("gate", number, time_s, "wall", b"a picture", SIZE_WH, steady_s=moment_s)
 
 
-def look(time_s: float, seen: Plate, size_wh: tuple[int, int] = SIZE_WH) -> Look:
+def look(time_s: float, plate_: Plate, size_wh: tuple[int, int] = SIZE_WH) -> Look:
     """Return the look at the only plate in a frame of a clip."""
-    return look_at(frame(time_s, size_wh), seen)
+    return look_at(frame(time_s, size_wh), plate_)
 
 
-def look_at(shot: Frame, seen: Plate) -> Look:
+def look_at(shot: Frame, plate_: Plate) -> Look:
     """Return the look at the only plate in a frame."""
-    [only] = take_looks(CAMERA, shot, Plates((seen,)), KnownSharpness())
+    [only] = take_looks(CAMERA, shot, Plates((plate_,)), KnownSharpness())
     return only
 
 
-def observation(time_s: float, seen: Plate, sharpness: float = 1.0) -> Observation:
-    return Observation(time_s, seen, sharpness)
+def observation(time_s: float, plate_: Plate, sharpness: float = 1.0) -> Observation:
+    return Observation(time_s, plate_, sharpness)
 
 
 @dataclass
@@ -64,11 +64,11 @@ class KnownSharpness:
 
     Attributes:
         by_left: Sharpness by left side, pixels.
-        cropped: Boxes that were cropped.
+        crops: Boxes that were cropped.
     """
 
     by_left: dict[float, float] = field(default_factory=dict)
-    cropped: list[Xyxy] = field(default_factory=list)
+    crops: list[Xyxy] = field(default_factory=list)
 
     def measure(self, frame: Frame, boxes: Sequence[Xyxy]) -> list[float]:
         del frame
@@ -76,7 +76,7 @@ class KnownSharpness:
 
     def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
         del others
-        self.cropped.append(box)
+        self.crops.append(box)
         return b"crop of " + frame.jpeg
 
 
@@ -89,9 +89,9 @@ def new_tracker(camera: Camera = CAMERA, pixels: KnownSharpness | None = None) -
 
 def follow(tracker: PassTracker, looks: Sequence[tuple[float, Sequence[Plate]]]) -> list[PassEvent]:
     """Update a tracker with the plates at each time, and close it; return all events."""
-    events = [
-        event for time_s, seen in looks for event in tracker.update(frame(time_s), Plates((*seen,)))
-    ]
+    events = list[PassEvent]()
+    for time_s, plates in looks:
+        events += tracker.update(frame(time_s), Plates((*plates,)))
     return events + tracker.close()
 
 

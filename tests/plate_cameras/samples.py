@@ -21,7 +21,7 @@ def make_event(
     """Return an event of a pass of one frame."""
     plate = Plate((100, 200, 180, 220), 0.9, text, 0.97, format="ru_car")
     observation = Observation(1_800_000_000.0, plate, sharpness=0.5, weight=1.0)
-    passed = Pass(
+    vehicle_pass = Pass(
         id=id_,
         camera=camera,
         progress="closed" if kind == "closed" else "agreed",
@@ -39,4 +39,4 @@ def make_event(
         observations=(observation,),
         best=BestFrame(observation, (1280, 720), b"a crop", b"a frame"),
     )
-    return PassEvent(kind, passed)
+    return PassEvent(kind, vehicle_pass)

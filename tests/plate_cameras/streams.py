@@ -22,7 +22,7 @@ async def take(stream: CameraStream, count: int) -> list[Frame]:
     """Return a number of frames; replacements of lost frames are awaited."""
     frames: list[Frame] = []
     while len(frames) < count:
-        assert await asyncio.wait_for(stream.ready(), WITHIN_S)
+        assert await asyncio.wait_for(stream.wait_for_frame(), WITHIN_S)
         frame = await stream.next()
         frames += [frame] if frame else []
     return frames
@@ -41,7 +41,7 @@ async def take_until(stream: CameraStream, condition: Callable[[Frame], bool]) -
 async def take_all(stream: CameraStream, pause_s: float = 0.0) -> list[Frame]:
     """Return all frames of a file, with a pause before each."""
     frames = []
-    while await asyncio.wait_for(stream.ready(), WITHIN_S):
+    while await asyncio.wait_for(stream.wait_for_frame(), WITHIN_S):
         await asyncio.sleep(pause_s)
         frame = await stream.next()
         frames += [frame] if frame else []

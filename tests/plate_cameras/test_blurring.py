@@ -35,9 +35,9 @@ def spread(picture: Bgr) -> float:
 
 def test_the_vehicles_front_stays_as_it_was() -> None:
     frame = noise()
-    kept = blur_frame(frame, PLATE, [], "surroundings")
+    blurred = blur_frame(frame, PLATE, [], "surroundings")
     front = (680.0, 510.0, 1040.0, 686.0)
-    assert (part(kept, front) == part(frame, front)).all()
+    assert (part(blurred, front) == part(frame, front)).all()
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_the_vehicles_front_stays_as_it_was() -> None:
 )
 def test_everything_else_keeps_no_detail(box: Xyxy) -> None:
     frame = noise()
-    kept = blur_frame(frame, PLATE, [], "surroundings")
+    blurred = blur_frame(frame, PLATE, [], "surroundings")
     assert spread(part(frame, box)) > 80
-    assert spread(part(kept, box)) < 1
+    assert spread(part(blurred, box)) < 1
 
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates"])
@@ -62,9 +62,9 @@ def test_everything_else_keeps_no_detail(box: Xyxy) -> None:
 def test_nothing_of_another_plate_is_left(blur: str, other: Xyxy) -> None:
     first, second = noise(), noise()
     part(second, other)[:] = 255 - part(second, other)
-    kept = [blur_frame(one, PLATE, [other], blur) for one in (first, second)]
+    blurred = [blur_frame(frame, PLATE, [other], blur) for frame in (first, second)]
     assert (part(first, other) != part(second, other)).any()
-    assert (kept[0] == kept[1]).all()
+    assert (blurred[0] == blurred[1]).all()
 
 
 def test_a_second_box_of_the_same_plate_does_not_hide_it() -> None:
@@ -77,9 +77,9 @@ def test_a_second_box_of_the_same_plate_does_not_hide_it() -> None:
 def test_the_margin_of_a_neighbour_hides_no_outer_letter_of_the_plate(blur: str) -> None:
     frame = noise()
     near, between = (923.0, 600.0, 1000.0, 626.0), (918.0, 600.0, 923.0, 626.0)
-    kept = blur_frame(frame, PLATE, [near], blur)
-    assert (part(kept, between) == part(frame, between)).all()
-    assert (part(kept, near) == 128).all()
+    blurred = blur_frame(frame, PLATE, [near], blur)
+    assert (part(blurred, between) == part(frame, between)).all()
+    assert (part(blurred, near) == 128).all()
 
 
 def test_a_coarse_picture_is_made_of_its_mean_colours_alone() -> None:
@@ -98,7 +98,7 @@ def test_a_small_picture_is_coarsened_to_its_own_columns() -> None:
 def test_no_plate_of_a_still_stays_readable(blur: str) -> None:
     first, second = noise(), noise()
     part(second, PLATE)[:] = 0
-    stills = [blur_still(one, [PLATE, NEIGHBOUR], blur) for one in (first, second)]
+    stills = [blur_still(frame, [PLATE, NEIGHBOUR], blur) for frame in (first, second)]
     assert (stills[0] == stills[1]).all()
 
 

@@ -42,14 +42,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("url", "encoded", "shown"), UNDERSTOOD)
+@pytest.mark.parametrize(("url", "encoded_url", "label"), UNDERSTOOD)
 def test_a_password_may_hold_what_cannot_be_taken_for_something_else(
-    url: str, encoded: str, shown: str
+    url: str, encoded_url: str, label: str
 ) -> None:
     check_url(url)
-    assert encode_login(url) == encoded
-    assert encode_login(encoded) == encoded
-    assert show(encoded) == show(url) == shown
+    assert encode_login(url) == encoded_url
+    assert encode_login(encoded_url) == encoded_url
+    assert show(encoded_url) == show(url) == label
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_a_url_that_cannot_be_understood_is_told_without_its_parts(
     """A password with a character that ends a login is told how to write it."""
     file = tmp_path / "CAMERAS.toml"
     file.write_text(f'[[cameras]]\nname = "gate"\nurl = {json.dumps(url)}\n')
-    with pytest.raises(SettingsError, match=rf"CAMERAS\.toml: .*url: .*{how}") as raised:
+    with pytest.raises(SettingsError, match=rf"CAMERAS\.toml: .*url: .*{how}") as failure:
         read_configuration(file)
-    assert not [part for part in PARTS if part in str(raised.value)]
+    assert not [part for part in PARTS if part in str(failure.value)]
     if how:
         assert (show(url), host_of(url)) == ("the camera", "")
 

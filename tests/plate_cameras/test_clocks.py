@@ -30,11 +30,11 @@ def test_no_other_module_asks_the_system_for_the_time() -> None:
     files = {*Path(PROJECT, "plate_cameras").rglob("*.py")} - {Path(clocks.__file__)}
     lines = {file: find_clocks(file.read_text(encoding="utf-8")) for file in files}
     assert len(files) > 100
-    assert {file: found for file, found in lines.items() if found} == {}
+    assert {file: numbers for file, numbers in lines.items() if numbers} == {}
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
+    ("code", "count"),
     [
         ("time.time()", 1),
         ("clock = time.monotonic", 1),
@@ -43,8 +43,8 @@ def test_no_other_module_asks_the_system_for_the_time() -> None:
         ("time.sleep(1); hours.time(1)", 0),
     ],
 )
-def test_the_rule_sees_every_clock(code: str, found: int) -> None:
-    assert len(find_clocks(code)) == found
+def test_the_rule_sees_every_clock(code: str, count: int) -> None:
+    assert len(find_clocks(code)) == count
 
 
 def test_steady_time_is_that_since_the_start_of_the_machine() -> None:

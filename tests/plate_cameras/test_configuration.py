@@ -117,7 +117,7 @@ def test_a_whole_file_is_read(file: Path) -> None:
 def test_a_wrong_value_is_told_with_its_line(file: Path, old: str, new: str, message: str) -> None:
     assert old in WHOLE
     file.write_text(WHOLE.replace(old, new))
-    with pytest.raises(SettingsError, match=message) as raised:
+    with pytest.raises(SettingsError, match=message) as failure:
         read_configuration(file)
-    assert "hidden" not in str(raised.value)
-    assert len(str(raised.value)) < 500
+    assert "hidden" not in str(failure.value)
+    assert len(str(failure.value)) < 500

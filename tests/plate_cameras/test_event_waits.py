@@ -37,10 +37,10 @@ async def test_a_cancellation_that_comes_with_the_event_is_not_lost(turns: int) 
 
 async def test_a_cancellation_does_not_end_a_wait_that_must_be_finished() -> None:
     work = asyncio.get_running_loop().create_future()
-    found: list[asyncio.CancelledError | None] = []
+    cancellations: list[asyncio.CancelledError | None] = []
 
     async def finish() -> None:
-        found.append(await wait_through([work], 20))
+        cancellations.append(await wait_through([work], 20))
 
     task = asyncio.create_task(finish())
     for _ in range(3):
@@ -50,7 +50,7 @@ async def test_a_cancellation_does_not_end_a_wait_that_must_be_finished() -> Non
     assert not task.done()
     work.set_result(None)
     await task
-    assert isinstance(found[0], asyncio.CancelledError)
+    assert isinstance(cancellations[0], asyncio.CancelledError)
 
 
 async def test_a_wait_that_must_be_finished_has_a_limit_and_cancels_nothing() -> None:
@@ -79,17 +79,17 @@ def test_an_error_comes_back_once(at_s: float, error: type[Exception]) -> None:
 
 
 def test_what_takes_too_long_is_cancelled() -> None:
-    ended: list[float] = []
+    end_times: list[float] = []
 
     async def cling() -> None:
         try:
             await asyncio.Event().wait()
         finally:
-            ended.append(asyncio.get_running_loop().time())
+            end_times.append(asyncio.get_running_loop().time())
 
     with pytest.raises(asyncio.TimeoutError):
         run_virtually(complete_within(cling(), 3))
-    assert ended == [3]
+    assert end_times == [3]
 
 
 @virtually
@@ -109,18 +109,18 @@ async def test_what_does_not_end_when_it_is_cancelled_is_left() -> None:
 
 @virtually
 async def test_a_cancellation_ends_both() -> None:
-    ended: list[str] = []
+    ends: list[str] = []
 
     async def note() -> None:
         try:
             await asyncio.Event().wait()
         finally:
-            ended.append("inner")
+            ends.append("inner")
 
     outer = asyncio.create_task(complete_within(note(), 30))
     await asyncio.sleep(1)
     outer.cancel()
     with pytest.raises(asyncio.CancelledError):
         await outer
-    ended.append("outer")
-    assert ended == ["inner", "outer"]
+    ends.append("outer")
+    assert ends == ["inner", "outer"]

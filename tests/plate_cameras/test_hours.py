@@ -11,7 +11,7 @@ NIGHT = Schedule(days=("mon",), start="22:00", end="06:00")
 
 
 @pytest.mark.parametrize(
-    ("schedule", "at", "watched"),
+    ("schedule", "at", "is_on"),
     [
         pytest.param(Schedule(), f"{SATURDAY}T23:59:59", True, id="always"),
         pytest.param(WORK, f"{MONDAY}T07:59:59", False, id="before the start"),
@@ -30,5 +30,5 @@ NIGHT = Schedule(days=("mon",), start="22:00", end="06:00")
         pytest.param(Schedule(days=()), f"{MONDAY}T12:00:00", False, id="no day"),
     ],
 )
-def test_a_camera_is_watched_in_its_hours(schedule: Schedule, at: str, watched: bool) -> None:
-    assert is_watched(schedule, datetime.fromisoformat(at)) is watched
+def test_a_camera_is_watched_in_its_hours(schedule: Schedule, at: str, is_on: bool) -> None:
+    assert is_watched(schedule, datetime.fromisoformat(at)) is is_on

@@ -70,6 +70,6 @@ def test_a_file_that_is_no_secret_is_told_without_its_content(
 ) -> None:
     file = tmp_path / "secret"
     file.write_bytes(content or b"")
-    with pytest.raises(SettingsError, match=message) as raised:
+    with pytest.raises(SettingsError, match=message) as failure:
         resolve_secret("sink erp: url", f"file:{name or file}", {})
-    assert "wordword" not in str(raised.value)
+    assert "wordword" not in str(failure.value)

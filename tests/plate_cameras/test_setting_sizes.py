@@ -47,9 +47,9 @@ def inner_types(kind: Any) -> Iterator[Any]:
     """Return all dataclasses within the fields of a dataclass."""
     yield kind
     for hint in get_type_hints(kind).values():
-        for one in [hint, *get_args(hint)]:
-            if is_dataclass(one):
-                yield from inner_types(one)
+        for inner_hint in [hint, *get_args(hint)]:
+            if is_dataclass(inner_hint):
+                yield from inner_types(inner_hint)
 
 
 def sized_fields() -> Iterator[Any]:
@@ -78,8 +78,8 @@ def test_the_walk_knows_every_table_of_the_file() -> None:
 
 @pytest.mark.parametrize(("sample", "name", "value"), [*sized_fields()])
 def test_each_setting_has_an_upper_number(sample: Any, name: str, value: Any) -> None:
-    told = rf"{name}: wanted (at most \d+( characters)?, got \d+|some of)|wanted a time HH:MM"
-    with pytest.raises(SettingsError, match=told):
+    message = rf"{name}: wanted (at most \d+( characters)?, got \d+|some of)|wanted a time HH:MM"
+    with pytest.raises(SettingsError, match=message):
         replace(sample, **{name: value})
 
 

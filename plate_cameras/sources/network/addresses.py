@@ -22,14 +22,14 @@ class Address:
 
     Attributes:
         url: Address for FFmpeg, secrets included.
-        shown: The address without user, password, path and query, which may all hold secrets.
+        label: The address without user, password, path and query, which may all hold secrets.
         is_file: True if it is a file on this machine.
         has_tls: True if the connection is encrypted.
         format: FFmpeg's name of the input format; None lets FFmpeg find it.
     """
 
     url: str = field(repr=False)
-    shown: str
+    label: str
     is_file: bool = False
     has_tls: bool = False
     format: str | None = None
@@ -44,7 +44,7 @@ class Address:
 
     def moved_to(self, url: str) -> Address:
         """Return the address of another URL at the same host."""
-        return replace(self, url=url, shown=show(url), has_tls=url.startswith(TLS))
+        return replace(self, url=url, label=show(url), has_tls=url.startswith(TLS))
 
 
 def address_of(camera: Camera, limits: Limits) -> Address:
@@ -56,31 +56,31 @@ def address_of(camera: Camera, limits: Limits) -> Address:
     address = parse_address(camera.url, limits)
     if not camera.verify_tls or camera.url.partition("://")[0].lower() not in NETWORK:
         return address
-    trusted = camera.tls_ca_file or ssl.get_default_verify_paths().cafile
-    options = {"tls_verify": "1", **({"ca_file": str(trusted)} if trusted else {})}
+    ca_file = camera.tls_ca_file or ssl.get_default_verify_paths().cafile
+    options = {"tls_verify": "1", **({"ca_file": str(ca_file)} if ca_file else {})}
     return replace(address, options=address.options | options)
 
 
 def parse_address(url: str, limits: Limits) -> Address:
     """Tell from a camera's URL how to open it."""
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, path = url.partition("://")
+    scheme = scheme.lower()
     if url.startswith(DEVICES):
         return Address(url, url, format="v4l2", options=limit(DEVICE))
     if not separator or scheme == "file":
-        path = rest if separator else url
+        path = path if separator else url
         return Address(f"file:{path}", Path(path).name, is_file=True, options=limit(FILE))
-    scheme = scheme.lower()
     url = encode_login(url)
     return Address(url, show(url), has_tls=scheme in TLS, options=_options(scheme, limits))
 
 
-def find_here(camera: Camera) -> Camera:
+def resolve_paths(camera: Camera) -> Camera:
     """Return a camera whose files have absolute paths: decoders run in another folder."""
-    trusted = camera.tls_ca_file
+    ca_file = camera.tls_ca_file
     return replace(
         camera,
         url=make_absolute(camera.url),
-        tls_ca_file=trusted.absolute() if trusted else None,
+        tls_ca_file=ca_file.absolute() if ca_file else None,
     )
 
 

@@ -65,36 +65,36 @@ SENTENCES: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
-def describe(error: Exception, address: Address, doing: str, *, timed_out: bool = False) -> str:
+def describe(error: Exception, address: Address, step: str, *, has_timed_out: bool = False) -> str:
     """Return a sentence about an error of PyAV.
 
     Args:
         error: The error; its own text may hold the URL and is not used.
         address: Address of the source.
-        doing: The step that failed, `open` or `read`.
-        timed_out: True if it took as long as the limit. FFmpeg says of RTSP servers that are
+        step: The step that failed, `open` or `read`.
+        has_timed_out: True if it took as long as the limit. FFmpeg says of RTSP servers that are
             silent that their data are not valid.
     """
-    if timed_out:
-        return f"cannot {doing} {address.shown}: {NO_DATA}"
+    if has_timed_out:
+        return f"cannot {step} {address.label}: {NO_DATA}"
     for kind, sentence in SENTENCES:
         if isinstance(error, kind):
-            return f"cannot {doing} {address.shown}: {sentence}"
-    number = getattr(error, "errno", None)
-    if number == errno.EINVAL and doing == "open" and address.kind != DEVICE:
+            return f"cannot {step} {address.label}: {sentence}"
+    code = getattr(error, "errno", None)
+    if code == errno.EINVAL and step == "open" and address.kind != DEVICE:
         sentence = NO_SUCH_ADDRESS if address.kind == UNKNOWN else NOT_ALLOWED
-        return f"cannot open {address.shown}: {sentence}"
-    if number in UNREACHED and doing == "open" and not address.is_file:
+        return f"cannot open {address.label}: {sentence}"
+    if code in UNREACHED and step == "open" and not address.is_file:
         sentence = UNTRUSTED if address.has_tls else UNREACHABLE
-        return f"cannot {doing} {address.shown}: {sentence}"
+        return f"cannot {step} {address.label}: {sentence}"
     reason = getattr(error, "strerror", None) or type(error).__name__
-    return f"cannot {doing} {address.shown}: {str(reason).lower()}"
+    return f"cannot {step} {address.label}: {str(reason).lower()}"
 
 
 def describe_status(status: int) -> str:
     """Return a sentence about the status of an HTTP answer that is no success."""
-    known = {401: UNAUTHORIZED, 403: FORBIDDEN, 404: NOT_FOUND}
-    return known.get(status, SERVER_ERROR if status >= 500 else f"it answers with {status}")
+    sentences = {401: UNAUTHORIZED, 403: FORBIDDEN, 404: NOT_FOUND}
+    return sentences.get(status, SERVER_ERROR if status >= 500 else f"it answers with {status}")
 
 
 def describe_redirect(location: str) -> str:

@@ -79,24 +79,26 @@ def follow(url: str, location: str) -> str | None:
         None if it leads to another host, port or protocol.
     """
     try:
-        here, there = urlsplit(url), _join(url, location)
-        before, after = (here.scheme, _port_of(here)), (there.scheme, _port_of(there))
-        is_same = location.isprintable() and here.hostname == there.hostname
+        source, target = urlsplit(url), _join(url, location)
+        origins = tuple((parts.scheme, _port_of(parts)) for parts in (source, target))
+        is_same_host = location.isprintable() and source.hostname == target.hostname
     except ValueError:  # no valid port or IPv6 address
         return None
-    if not is_same or after not in (before, UPGRADE[1] if before == UPGRADE[0] else before):
+    if not is_same_host or (origins[0] != origins[1] and origins != UPGRADE):
         return None
-    netloc = here.netloc if before == after else here.netloc.removesuffix(f":{PORTS['http']}")
-    return there._replace(netloc=netloc, fragment="").geturl()
+    netloc = (
+        source.netloc.removesuffix(f":{PORTS['http']}") if origins == UPGRADE else source.netloc
+    )
+    return target._replace(netloc=netloc, fragment="").geturl()
 
 
 def _join(url: str, location: str) -> SplitResult:
     """Return where a location leads. `urljoin` does not know all schemes."""
-    scheme, _, rest = url.partition("://")
-    there = urlsplit(location)
-    if there.scheme:
-        return there
-    return urlsplit(urljoin(f"http://{rest}", location))._replace(scheme=scheme.lower())
+    scheme, _, address = url.partition("://")
+    target = urlsplit(location)
+    if target.scheme:
+        return target
+    return urlsplit(urljoin(f"http://{address}", location))._replace(scheme=scheme.lower())
 
 
 def _port_of(parts: SplitResult) -> int | None:

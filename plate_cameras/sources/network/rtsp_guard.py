@@ -25,7 +25,7 @@ from plate_cameras.sources.network.addresses import Address, make_tls_context
 from plate_cameras.sources.network.policy import PORTS
 
 REDIRECT = re.compile(rb"RTSP/\S*\s+\+?0*3\d\d(?!\d)")
-"""The begin of an answer that redirects, as FFmpeg reads it: without carriage returns."""
+"""Beginning of an answer that redirects, as FFmpeg reads it: without carriage returns."""
 LOCATION = re.compile(rb"^location:[ \t]*([^\n]*)\n", re.IGNORECASE | re.MULTILINE)
 HEAD_END = b"\n\n"
 MAX_ANSWERS_BYTES = 1 << 18
@@ -57,13 +57,13 @@ class RtspGuard:
         self._is_playing = False
         parts = urlsplit(address.url)
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
-        ends_s = steady_s() + timeout_s
+        deadline_s = steady_s() + timeout_s
         connection = socket.create_connection((host, port), timeout_s)
         self._loop = asyncio.new_event_loop()
         self._task = self._loop.create_task(
             self._serve(connection, make_tls_context(address) if address.has_tls else None, host)
         )
-        self._ends_s, self._port = ends_s, Future[int]()
+        self._deadline_s, self._port = deadline_s, Future[int]()
         threading.Thread(target=self._run, name="rtsp guard", daemon=True).start()
         login, at, _ = parts.netloc.rpartition("@")
         here = f"{login}{at}127.0.0.1:{self._port.result()}"
@@ -80,7 +80,7 @@ class RtspGuard:
             self._loop.run_until_complete(self._task)
         except asyncio.CancelledError:
             pass
-        except Exception as error:  # the caller tells it, or FFmpeg finds its connection closed
+        except Exception as error:  # the caller reports it, or FFmpeg finds its connection closed
             if not self._port.done():
                 self._port.set_exception(error if isinstance(error, OSError) else TimeoutError())
         finally:
@@ -91,7 +91,7 @@ class RtspGuard:
     ) -> None:
         """Connect both sides, and forward bytes until one of them ends."""
         camera, player = _Side(self._check_answer), _Side(self._check_request)
-        camera.other, player.other = player, camera
+        camera.peer, player.peer = player, camera
         try:
             connecting = self._loop.create_connection(
                 lambda: camera,
@@ -99,13 +99,14 @@ class RtspGuard:
                 ssl=context,
                 server_hostname=host if context else None,
             )
-            await asyncio.wait_for(connecting, self._ends_s - steady_s())
+            await asyncio.wait_for(connecting, self._deadline_s - steady_s())
             with socket.create_server(("127.0.0.1", 0), backlog=1) as listener:
                 listener.setblocking(False)
                 self._port.set_result(listener.getsockname()[1])
-                accepted, _ = await self._loop.sock_accept(listener)
-            await self._loop.connect_accepted_socket(lambda: player, accepted)
-            await asyncio.wait({camera.ended, player.ended}, return_when=asyncio.FIRST_COMPLETED)
+                player_socket, _ = await self._loop.sock_accept(listener)
+            await self._loop.connect_accepted_socket(lambda: player, player_socket)
+            ends = {camera.end_future, player.end_future}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await asyncio.wait({camera.end(), player.end()}, timeout=END_S)
 
@@ -118,10 +119,10 @@ class RtspGuard:
         """Tell whether FFmpeg may have an answer of the camera: none that redirects."""
         if self._is_playing:
             return True
-        searched_bytes = len(self._answers)
+        known_bytes = len(self._answers)
         self._answers += answer.replace(b"\r", b"")
         if self._redirect_at is None:
-            start = max(0, searched_bytes - MAX_LINE_BYTES)
+            start = max(0, known_bytes - MAX_LINE_BYTES)
             match = REDIRECT.search(self._answers, start)
             self._redirect_at = match.start() if match else None
         if len(self._answers) > MAX_ANSWERS_BYTES:
@@ -129,8 +130,8 @@ class RtspGuard:
         if self._redirect_at is None:
             return True
         if HEAD_END in self._answers[self._redirect_at :]:
-            location = LOCATION.search(self._answers, self._redirect_at)
-            self._location = location[1].decode(errors="replace").strip() if location else ""
+            match = LOCATION.search(self._answers, self._redirect_at)
+            self._location = match[1].decode(errors="replace").strip() if match else ""
             raise ConnectionAbortedError
         return False
 
@@ -144,39 +145,39 @@ class _Side(asyncio.Protocol):
         check: Tells whether the other may get the bytes. It may raise `ConnectionAbortedError`.
     """
 
-    other: _Side
+    peer: _Side
 
     def __init__(self, check: Callable[[bytes], bool]) -> None:
         self._check = check
         self._transport: asyncio.Transport | None = None
-        self.ended = asyncio.get_running_loop().create_future()
+        self.end_future = asyncio.get_running_loop().create_future()
 
     def end(self) -> asyncio.Future[None]:
         """Close the connection after what is still to be sent. Return the future of its end."""
         if self._transport:
             self._transport.close()
-        elif not self.ended.done():
-            self.ended.set_result(None)
-        return self.ended
+        elif not self.end_future.done():
+            self.end_future.set_result(None)
+        return self.end_future
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, error: Exception | None) -> None:
-        if not self.ended.done():
-            self.ended.set_result(None)
+        if not self.end_future.done():
+            self.end_future.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         try:
-            if self._check(data) and self.other._transport:
-                self.other._transport.write(data)
+            if self._check(data) and self.peer._transport:
+                self.peer._transport.write(data)
         except ConnectionAbortedError:
             self.end()
 
     def pause_writing(self) -> None:
-        if self.other._transport:
-            self.other._transport.pause_reading()
+        if self.peer._transport:
+            self.peer._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        if self.other._transport:
-            self.other._transport.resume_reading()
+        if self.peer._transport:
+            self.peer._transport.resume_reading()

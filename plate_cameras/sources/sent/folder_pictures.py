@@ -26,7 +26,7 @@ from orchestrator.host.daemon_threads import DaemonThreads
 from orchestrator.host.text_lines import to_line
 from orchestrator.imaging.headers import check_file
 from plate_cameras.clocks import steady_s
-from plate_cameras.frames import Sent
+from plate_cameras.frames import Upload
 from plate_cameras.message_forms import DELETE
 from plate_cameras.sources.network.policy import MAX_PIXELS
 from plate_cameras.sources.sent.message_reader import MAX_PICTURE_BYTES
@@ -47,7 +47,7 @@ MAX_FILES = 10_000
 """Files that are looked at in one round; the others have their turn when these are gone."""
 MAX_NAME_BYTES = 200
 """Largest part of a file's name that is kept. A file system takes 255 bytes."""
-MAX_TAKEN = 8
+MAX_PICTURES = 8
 """Pictures that are read at once."""
 ANSWER_S = 10.0
 """Longest wait for a file system. That of another machine may be silent for ever."""
@@ -60,7 +60,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True)
 class _Version:
-    """A file as it was seen: who changes it changes this."""
+    """State of a file. Each change of the file gives it another one."""
 
     inode: int
     size: int
@@ -86,8 +86,8 @@ class FolderPictures:
     def __init__(self, folder: Path, afterwards: str, threads: Executor | None = None) -> None:
         self._folder, self._afterwards = folder, afterwards
         self._threads = threads or make_folder_thread()
-        self._seen: dict[Path, tuple[_Version, float]] = {}
-        self._given: dict[Path, tuple[_Version, str]] = {}  # with the reason why it stays there
+        self._waiting_files: dict[Path, tuple[_Version, float]] = {}
+        self._taken_files: dict[Path, tuple[_Version, str]] = {}  # and the reason why it stays
         self._next_s = float("-inf")
         self._first_problem = self.problem = ""
 
@@ -105,7 +105,7 @@ class FolderPictures:
             pictures = await self._run(lambda: self._scan(now_s))
         except OSError as error:
             raise ServerError(f"cannot read the folder: {error.strerror}") from None
-        if len(pictures) == MAX_TAKEN:  # more may wait
+        if len(pictures) == MAX_PICTURES:  # more may wait
             self._next_s = now_s
         return pictures
 
@@ -118,46 +118,47 @@ class FolderPictures:
         return running.result()
 
     def _scan(self, now_s: float) -> list[SentPicture]:
-        settled = self._find_settled(now_s)
+        settled_files = self._find_settled(now_s)
         pictures = []
-        for _, path, version in sorted(settled, key=itemgetter(0, 1)):
-            if picture := self._read(path, version, now_s - self._seen[path][1]):
-                self._given[path] = version, ""
+        for _, path, version in sorted(settled_files, key=itemgetter(0, 1)):
+            if picture := self._read(path, version, now_s - self._waiting_files[path][1]):
+                self._taken_files[path] = version, ""
                 pictures.append(picture)
-            if len(pictures) == MAX_TAKEN:
+            if len(pictures) == MAX_PICTURES:
                 break
         return pictures
 
     def _find_settled(self, now_s: float) -> list[tuple[int, Path, _Version]]:
         """Return the files that do not change any more, with the times of their last change."""
-        before, self._seen = self._seen, {}
-        settled, kept, problems = [], {}, dict[str, None]()
+        files_before, self._waiting_files = self._waiting_files, {}
+        settled_files, taken_files, problems = [], {}, dict[str, None]()
         for path, version in self._walk(problems):
-            if (known := self._given.get(path)) and known[0] == version:
-                kept[path] = known
-                problems |= {known[1]: None} if known[1] else {}
+            taken_version, problem = self._taken_files.get(path, (None, ""))
+            if taken_version == version:
+                taken_files[path] = version, problem
+                problems |= {problem: None} if problem else {}
                 continue
-            if len(self._seen) == MAX_FILES:
-                self._given |= kept
+            if len(self._waiting_files) == MAX_FILES:
+                self._taken_files |= taken_files
                 break
-            seen = before.get(path)
-            since_s = seen[1] if seen and seen[0] == version else now_s
-            self._seen[path] = version, since_s
+            version_before, since_s = files_before.get(path, (version, now_s))
+            since_s = since_s if version_before == version else now_s
+            self._waiting_files[path] = version, since_s
             if now_s - since_s >= SETTLED_S:
-                settled.append((version.changed_ns, path, version))
+                settled_files.append((version.changed_ns, path, version))
         else:
-            self._given = kept
+            self._taken_files = taken_files
         self._tell([*problems])
-        return settled
+        return settled_files
 
     def _tell(self, problems: Sequence[str]) -> None:
         """Note the problems of all files, and log the first one if it is new."""
-        first = problems[0] if problems else ""
+        problem = problems[0] if problems else ""
         more = f"; {len(problems) - 1} more" if len(problems) > 1 else ""
-        self.problem = first + more
-        if first and first != self._first_problem:
-            LOG.error("%s%s", first, more)
-        self._first_problem = first
+        self.problem = problem + more
+        if problem and problem != self._first_problem:
+            LOG.error("%s%s", problem, more)
+        self._first_problem = problem
 
     def _describe(self, path: Path, how: str, error: OSError) -> str:
         return to_line(f"{self._folder / path} cannot be {how}: {error.strerror}")
@@ -174,9 +175,9 @@ class FolderPictures:
 
         for root, folders, files, folder_fd in os.fwalk(top, onerror=note):
             relative = Path(root).relative_to(top)
-            skipped = ASIDE if root == top else ()
+            skipped_names = ASIDE if root == top else ()
             is_deep = len(relative.parts) >= MAX_DEPTH
-            folders[:] = [] if is_deep else [name for name in folders if name not in skipped]
+            folders[:] = [] if is_deep else [name for name in folders if name not in skipped_names]
             for name in files:
                 if not name.lower().endswith(ENDINGS) or name.startswith("."):
                     continue
@@ -192,15 +193,15 @@ class FolderPictures:
         except FileNotFoundError:  # it was changed
             return None
         except OSError as error:
-            self._given[path] = version, self._describe(path, "read", error)
+            self._taken_files[path] = version, self._describe(path, "read", error)
             return None
         if settled_s < UNFINISHED_S and _may_grow(content):
             return None
         digest = hashlib.sha256(os.fsencode(path) + b"|" + content).digest()
         where = None if self._afterwards == DELETE else READ
         finish = partial(self._finish, path, version)
-        sent = Sent(digest, partial(finish, where), partial(finish, BROKEN))
-        return SentPicture(content, max(0.0, version.changed_ns / 1e9), "wall", sent)
+        upload = Upload(digest, partial(finish, where), partial(finish, BROKEN))
+        return SentPicture(content, max(0.0, version.changed_ns / 1e9), "wall", upload)
 
     def _content_of(self, path: Path, version: _Version) -> bytes:
         with _open_folder(self._folder, path.parent) as folder_fd:
@@ -219,7 +220,7 @@ class FolderPictures:
                 self._change(path, version, where)
             except OSError as error:
                 reason = self._describe(path, "moved" if where else "deleted", error)
-                self._given[path] = version, reason
+                self._taken_files[path] = version, reason
 
         await self._run(change)
 

@@ -79,10 +79,10 @@ def _split(body: bytes, boundary: bytes) -> Iterator[tuple[str, bytes]]:
     if not 1 <= len(boundary) <= 70:  # RFC 2046, section 5.1.1
         limit = "a boundary of 1 to 70 characters"
         raise MessageError(f"content-type: wanted {limit}, got {len(boundary)}")
-    first, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
+    preamble, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
     if len(parts) > MAX_PARTS + 1:
         raise MessageError(f"form: wanted at most {MAX_PARTS} parts, got more")
-    if first.strip() or not parts or not parts[-1].startswith(b"--"):
+    if preamble.strip() or not parts or not parts[-1].startswith(b"--"):
         raise MessageError("form: wanted parts between boundaries and a closing one, got none")
     for number, part in enumerate(parts[:-1], 1):
         head, separator, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
@@ -149,8 +149,8 @@ class _XmlReader:
         value: Any = element or text
         name, parent = name.rpartition(":")[2], self._stack[-1]
         if name in parent:  # a list of elements of one name
-            before = parent[name]
-            value = [*before, value] if isinstance(before, list) else [before, value]
+            siblings = parent[name]
+            value = [*siblings, value] if isinstance(siblings, list) else [siblings, value]
         parent[name] = value
 
     @property
@@ -185,12 +185,12 @@ def _read_lines(text: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for line in text.splitlines()[:MAX_VALUES]:
         key, _, value = line.partition("=")
-        *names, last = INDEX.sub(r".\1", key.strip()).split(".")[:MAX_DEPTH]
+        *names, last_name = INDEX.sub(r".\1", key.strip()).split(".")[:MAX_DEPTH]
         place = values
         for name in names:
             inner = place.setdefault(name, {})
             if not isinstance(inner, dict):
                 inner = place[name] = {}
             place = inner
-        place[last] = value.strip()
+        place[last_name] = value.strip()
     return values

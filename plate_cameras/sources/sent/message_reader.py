@@ -1,4 +1,4 @@
-"""Reads a camera's message by its form: the picture, and what the camera says of it."""
+"""Reads a camera's message by its form: the picture, and the camera's own reading and time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from plate_cameras.sources.sent.message_parts import (
 MAX_PICTURE_BYTES = 20_000_000
 """Largest size of a picture. A JPEG file of 50 million pixels has 20 MB."""
 MAX_TEXT_CHARACTERS = 15
-MAX_SAID_CHARACTERS = 100
-"""Characters that count of a plate, a score and a time, as a camera says them."""
+MAX_VALUE_CHARACTERS = 100
+"""Characters that count of a plate, a score and a time in a camera's message."""
 NO_PLATE = ("", "UNKNOWN", "NOPLATE", "NONE", "NULL")
 """The words that cameras write in place of a plate that they cannot read."""
 USUAL_SCORE, MAX_SCORE = 0.8, 0.9
@@ -48,14 +48,14 @@ COMPACT = re.compile(r"\d{8} \d{6,12}([+-]\d{4})?")
 
 @dataclass(frozen=True)
 class CameraMessage:
-    """A picture that a camera has sent, and what it says of it.
+    """A picture that a camera has sent, with its own reading and time.
 
     Attributes:
         picture: The picture, a file in one of the usual formats.
-        digest: Digest of all that counts here; a message that is sent again has the same.
+        digest: Digest of picture, reading and time; a message that is sent again has the same.
         text: The camera's own reading in Latin look-alikes; empty for none.
         score: Its score, in [0, 1]; 0 without a reading.
-        time_s: Unix time as the camera says it; None if it says none.
+        time_s: Unix time by the camera; None if it sends none.
     """
 
     picture: bytes = field(repr=False)
@@ -66,7 +66,7 @@ class CameraMessage:
 
 
 def read_message(body: bytes, content_type: str, form: MessageForm) -> CameraMessage | None:
-    """Return what a message says; None if it tells of no vehicle, as a heartbeat does.
+    """Return the content of a message; None if it tells of no vehicle, as a heartbeat does.
 
     Raises:
         MessageError: It is damaged, or exceeds a limit.
@@ -76,27 +76,27 @@ def read_message(body: bytes, content_type: str, form: MessageForm) -> CameraMes
     path, _, value = form.only.partition("=")
     if form.only and _find(message.values, path) != value:
         return None
-    plate, said_time, said_score = (
-        _find(message.values, path)[:MAX_SAID_CHARACTERS]
+    plate, time_text, score_text = (
+        _find(message.values, path)[:MAX_VALUE_CHARACTERS]
         for path in (form.plate, form.time, form.score)
     )
     picture, text = _picture_of(message, form.picture), _clean(plate)
-    score = _score_of(said_score) if text else 0.0
-    said = f"{text}|{said_time}|".encode(errors="replace")  # JSON may hold half a character
-    digest = hashlib.sha256(said + picture).digest()
-    return CameraMessage(picture, digest, text, score, _time_of(said_time))
+    score = _score_of(score_text) if text else 0.0
+    reading = f"{text}|{time_text}|".encode(errors="replace")  # JSON may hold half a character
+    digest = hashlib.sha256(reading + picture).digest()
+    return CameraMessage(picture, digest, text, score, _time_of(time_text))
 
 
-def settle_time(said_s: float | None, now_s: float) -> tuple[float, bool]:
+def settle_time(camera_s: float | None, now_s: float) -> tuple[float, bool]:
     """Return the Unix time of a message, and whether it is the camera's.
 
     Args:
-        said_s: The time that the camera says.
+        camera_s: The time by the camera; None if it sends none.
         now_s: The time of the arrival.
     """
-    if said_s is None or not now_s - MAX_LATE_S <= said_s <= now_s + MAX_EARLY_S:
+    if camera_s is None or not now_s - MAX_LATE_S <= camera_s <= now_s + MAX_EARLY_S:
         return now_s, False
-    return min(said_s, now_s), True
+    return min(camera_s, now_s), True
 
 
 def _find(values: Any, paths: str) -> str:
@@ -115,10 +115,10 @@ def _find(values: Any, paths: str) -> str:
 
 def _picture_of(message: Message, path: str) -> bytes:
     """Return the picture that a path names, else the largest: cameras send crops beside it."""
-    named = message.pictures.get(path) or _decode(_find(message.values, path))
-    encoded = (_decode(text) for text in _texts(message.values))
-    pictures = [named] if named else [*message.pictures.values(), *filter(None, encoded)]
-    if not pictures:
+    named_picture = message.pictures.get(path) or _decode(_find(message.values, path))
+    inner_pictures = (_decode(text) for text in _texts(message.values))
+    pictures = [named_picture] if named_picture else [*message.pictures.values(), *inner_pictures]
+    if not any(pictures):
         where = f" at {path}" if path else ""
         raise PictureError(
             f"message: wanted a picture (JPEG, PNG, BMP or WebP){where}, got none; let the camera "
@@ -133,12 +133,12 @@ def _picture_of(message: Message, path: str) -> bytes:
 
 def _texts(values: Any) -> Iterator[str]:
     """Return the texts of a document that may be pictures, whatever they are nested in."""
-    waiting, count = [values], 0
-    while waiting and count < MAX_VALUES:
-        value, count = waiting.pop(), count + 1
+    stack, count = [values], 0
+    while stack and count < MAX_VALUES:
+        value, count = stack.pop(), count + 1
         if isinstance(value, (dict, list)):
             inner = value.values() if isinstance(value, dict) else value
-            waiting += islice(inner, MAX_VALUES)
+            stack += islice(inner, MAX_VALUES)
         elif isinstance(value, str) and len(value) > MIN_BASE64:
             yield value
 
@@ -147,9 +147,9 @@ def _decode(text: str) -> bytes:
     """Return the picture that a text holds in base64; empty if it holds none."""
     if len(text) < MIN_BASE64 or not text.startswith(BASE64_STARTS):
         return b""
-    encoded = DATA_URL.sub("", text, count=1)
+    base64_text = DATA_URL.sub("", text, count=1)
     try:
-        content = base64.b64decode(encoded.translate(BLANKS), validate=True)
+        content = base64.b64decode(base64_text.translate(BLANKS), validate=True)
     except (binascii.Error, ValueError):
         return b""
     return content if is_picture(content) else b""

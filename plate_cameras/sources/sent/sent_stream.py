@@ -18,7 +18,7 @@ from orchestrator.imaging.decoding import decode_bgr
 from plate_cameras.background_tasks import describe
 from plate_cameras.clocks import local_now, steady_s, unix_s
 from plate_cameras.configuration import Camera
-from plate_cameras.frames import Clock, Frame, Sent
+from plate_cameras.frames import Clock, Frame, Upload
 from plate_cameras.setting_parts import is_watched
 from plate_cameras.sources.network.policy import MAX_PIXELS
 from plate_cameras.sources.status import SourceStatus
@@ -46,7 +46,7 @@ class SentPicture:
     content: bytes = field(repr=False)
     time_s: float
     clock: Clock
-    sent: Sent
+    upload: Upload
 
 
 class SentPictures(Protocol):
@@ -75,7 +75,7 @@ class SentStream:
 
     def __init__(self, camera: Camera, pictures: SentPictures) -> None:
         self._camera, self._pictures = camera, pictures
-        self._waiting: deque[SentPicture] = deque()
+        self._queue: deque[SentPicture] = deque()
         self._status = SourceStatus(state="playing")
 
     @property
@@ -84,25 +84,25 @@ class SentStream:
         problem = self._pictures.problem
         return replace(self._status, last_error=problem) if problem else self._status
 
-    async def ready(self) -> bool:
+    async def wait_for_frame(self) -> bool:
         """Wait for a picture."""
-        while not self._waiting:
+        while not self._queue:
             is_on = is_watched(self._camera.schedule, local_now())
             self._status = replace(self._status, state="playing" if is_on else "off")
-            self._waiting.extend(await self._pictures.take())
-            if not self._waiting:
+            self._queue.extend(await self._pictures.take())
+            if not self._queue:
                 await asyncio.sleep(POLL_S)
         return True
 
     async def next(self) -> Frame | None:
         """Return the next frame; None if its picture cannot be read, or is not to be."""
-        if not self._waiting:
+        if not self._queue:
             return None
-        picture = self._waiting.popleft()
+        picture = self._queue.popleft()
         age_s = _age_of(picture.time_s)
         picture = replace(picture, time_s=min(picture.time_s, unix_s()))
         if not is_watched(self._camera.schedule, datetime.fromtimestamp(picture.time_s)):
-            await picture.sent.finish()
+            await picture.upload.finish()
             return None
         try:
             jpeg, size_wh = await asyncio.to_thread(to_jpeg, picture.content)
@@ -113,13 +113,13 @@ class SentStream:
             rejected = self._status.rejected + 1
             self._status = replace(self._status, last_error=reason, rejected=rejected)
             LOG.warning("%s: %s", self._camera.name, reason)
-            await picture.sent.reject()
+            await picture.upload.reject()
             return None
         return self._make_frame(picture, age_s, jpeg, size_wh)
 
     async def close(self) -> None:
         """Forget the pictures that were taken. They stay where they wait."""
-        self._waiting.clear()
+        self._queue.clear()
 
     def configure(self, camera: Camera) -> None:
         """Take over other settings."""
@@ -144,8 +144,8 @@ class SentStream:
             picture.clock,
             jpeg,
             size_wh,
-            steady_s() - age_s,
-            picture.sent,
+            steady_s=steady_s() - age_s,
+            upload=picture.upload,
         )
 
 
@@ -166,7 +166,7 @@ def to_jpeg(content: bytes) -> tuple[bytes, tuple[int, int]]:
     height, width = bgr.shape[:2]
     if content.startswith(JPEG):
         return content, (width, height)
-    is_encoded, encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    is_encoded, jpeg = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
     if not is_encoded:
         raise PictureError(f"picture: wanted sides that JPEG can have, got {width}x{height}")
-    return encoded.tobytes(), (width, height)
+    return jpeg.tobytes(), (width, height)

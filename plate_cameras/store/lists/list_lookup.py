@@ -172,7 +172,7 @@ class ListLookup:
     _shared: ClassVar[WeakValueDictionary[tuple[int, str, int], LoadedList]] = WeakValueDictionary()
 
     def __init__(self) -> None:
-        self._lists: dict[int, LoadedList] = {}
+        self._lists: Mapping[int, LoadedList] = {}
         self._of_cameras: Mapping[str, Sequence[str]] = {}
 
     def refresh(self, connection: sa.Connection) -> None:
@@ -187,7 +187,12 @@ class ListLookup:
         for row in connection.execute(sa.select(lists.c.id, lists.c.name, lists.c.revision)).all():
             loaded_list = self._shared.get(tuple(row)) or _load(connection, *row)
             loaded_lists[row.id] = self._shared.setdefault(tuple(row), loaded_list)
-        # Together and at the end: after an error, the lists stay as they were.
+        self.replace(loaded_lists, of_cameras)  # at the end: after an error, all stays as it was
+
+    def replace(
+        self, loaded_lists: Mapping[int, LoadedList], of_cameras: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Replace all lists, by their numbers, and the names of each camera's lists."""
         self._lists, self._of_cameras = loaded_lists, of_cameras
 
     def named(self, names: Collection[str]) -> list[LoadedList]:

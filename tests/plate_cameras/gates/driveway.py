@@ -82,7 +82,7 @@ class WorldStore:
         self.read_entries = {**self.entries}
         fuzzy = tuple(entry for entry in self.entries.values() if entry.edits)
         plate_list = LoadedList(1, "residents", self.revision, {**self.entries}, fuzzy)
-        lookup._loaded = {1: plate_list}
+        lookup.replace({1: plate_list}, {})
 
     def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
         if self.is_away:

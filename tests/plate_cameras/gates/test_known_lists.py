@@ -57,7 +57,7 @@ class Shelf:
         self.now_s += self.takes_s
         if self.failure:
             raise self.failure
-        lookup._loaded = {1: make_list(ListEntry(TEXT), revision=self.revision)}
+        lookup.replace({1: make_list(ListEntry(TEXT), revision=self.revision)}, {})
 
     def recent(self, within_s: float) -> Sequence[tuple[GateOpening, float]]:
         self.within_s.append(within_s)

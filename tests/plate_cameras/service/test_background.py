@@ -46,7 +46,7 @@ class FailingStore:
     def __init__(self, *failures: Exception) -> None:
         self.failures = [*failures]
         self.rounds: list[float] = []
-        self.written: list[object] = []
+        self.events: list[object] = []
         self.unclosed_passes = self
 
     def step(self) -> None:
@@ -64,10 +64,10 @@ class FailingStore:
         return 0
 
     def interrupted(self, *_: object) -> list[object]:
-        return [] if self.written else [make_event()]
+        return [] if self.events else [make_event()]
 
     def write(self, events: list[object], sinks: object) -> None:
-        self.written += events
+        self.events += events
 
 
 def run_for(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -88,18 +88,18 @@ def test_upkeep_goes_on_after_a_failure_and_retention_sooner(error: Exception) -
     assert store.rounds == [5, 10]
     store = FailingStore(error)
     run_virtually(background.close_interrupted(store, SITE))  # type: ignore[arg-type]
-    assert len(store.written) == 1
+    assert len(store.events) == 1
 
 
 @virtually
 async def test_rounds_that_fail_are_counted_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
     store = FailingStore(*[sqlite3.OperationalError("full")] * 3)
     tasks = BackgroundTasks()
-    background.start_upkeep(tasks, store, deletes=True, interrupted=None)  # type: ignore[arg-type]
+    background.start_upkeep(tasks, store, deletes=True, last_configuration=None)  # type: ignore[arg-type]
     await asyncio.sleep(30)
-    status = {one.name: one for one in tasks.statuses}
-    assert status["spool"].failures + status["retention"].failures == 3
-    assert all(one.is_up for one in tasks.statuses)
+    statuses = {task_status.name: task_status for task_status in tasks.statuses}
+    assert statuses["spool"].failures + statuses["retention"].failures == 3
+    assert all(task_status.is_up for task_status in tasks.statuses)
     await tasks.stop()
     assert sorted(caplog.messages) == [
         "old passes cannot be deleted: OperationalError: full",

@@ -16,10 +16,10 @@ class Process:
     """The output and the end of a process."""
 
     def __init__(self, limit_s: float = 0.05, tell_s: float = 0.01) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.status: int | None = None
         self.has_ended = threading.Event()
-        self.ending = Ending(limit_s, tell_s=tell_s, exit_=self.exit, say=self.said.append)
+        self.ending = Ending(limit_s, tell_s=tell_s, exit_=self.exit, say=self.messages.append)
         self.ending.describe = lambda: "the store, 3 events that are not stored"
 
     def exit(self, status: int) -> None:
@@ -32,10 +32,10 @@ def test_a_hanging_end_is_told_and_limited() -> None:
     with process.ending.limit():
         process.ending.ask()
         assert process.has_ended.wait(10)
-    rest = "the store, 3 events that are not stored"
-    assert process.said == [
-        f"plates: ending, within 0.05 s. It waits for {rest}",
-        f"plates: ended after 0.05 s, without {rest}",
+    steps = "the store, 3 events that are not stored"
+    assert process.messages == [
+        f"plates: ending, within 0.05 s. It waits for {steps}",
+        f"plates: ended after 0.05 s, without {steps}",
     ]
     assert process.status == 1
 
@@ -44,7 +44,7 @@ def test_a_quick_end_says_nothing() -> None:
     process = Process(limit_s=60, tell_s=60)
     with process.ending.limit():
         process.ending.ask()
-    assert (process.said, process.status) == ([], None)
+    assert (process.messages, process.status) == ([], None)
 
 
 def test_the_first_signal_asks_and_the_second_ends_at_once() -> None:
@@ -59,9 +59,11 @@ with ending.limit(), ending.calling(lambda: print("asked", flush=True)):
     signal.raise_signal(signal.SIGINT)
     print("still here")
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, ended.stdout) == (1, "asked\ngoes on\n")
-    assert ended.stderr == "plates: ended at once by a second signal, without the store\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert (process.returncode, process.stdout) == (1, "asked\ngoes on\n")
+    assert process.stderr == "plates: ended at once by a second signal, without the store\n"
 
 
 def test_signals_are_as_before_after_the_end() -> None:
@@ -77,21 +79,21 @@ def test_a_description_that_fails_does_not_lift_the_limit() -> None:
     with process.ending.limit():
         process.ending.ask()
         assert process.has_ended.wait(10)
-    assert process.said[-1] == "plates: ended after 0.05 s"
+    assert process.messages[-1] == "plates: ended after 0.05 s"
 
 
 def test_steps_end_when_the_command_is_asked_to_end() -> None:
-    ending, cancelled = Ending(), list[bool]()
+    ending, cancellations = Ending(), list[bool]()
 
     async def work() -> None:
         try:
             asyncio.get_running_loop().call_soon(ending.ask)
             await asyncio.sleep(1e6)
         finally:
-            cancelled.append(True)
+            cancellations.append(True)
 
     run_virtually(run_until_asked(ending, [work()]))
-    assert cancelled == [True]
+    assert cancellations == [True]
 
 
 def test_a_step_that_fails_ends_the_others_with_its_reason() -> None:
@@ -104,20 +106,20 @@ def test_a_step_that_fails_ends_the_others_with_its_reason() -> None:
 
 @virtually
 async def test_the_end_knows_which_steps_still_run(caplog: pytest.LogCaptureFixture) -> None:
-    left, texts = [3], list[str]()
-    closing = Closing(lambda: left[0])
+    counts, texts = [3], list[str]()
+    closing = Closing(lambda: counts[0])
 
     async def drain() -> None:
         await asyncio.sleep(1)
         texts.append(closing.describe())
-        left[0] = 1
+        counts[0] = 1
 
     async def fail() -> None:
         raise OSError("no socket")
 
     await asyncio.gather(closing.run("the gates", fail), closing.run("the store", drain))
     texts.append(closing.describe())
-    left[0] = 0
+    counts[0] = 0
     texts.append(closing.describe())
     assert texts == [
         "the store, 3 events that are not stored",

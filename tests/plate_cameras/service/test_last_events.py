@@ -51,5 +51,5 @@ def test_events_that_a_receiver_does_not_take_are_told_at_the_end(
 ) -> None:
     monkeypatch.setattr(sink_runner, "LAST_DELIVERY_S", 0.5)
     assert run_once(tmp_path, Path("/dev/full")) == 2
-    told = "sink log: 2 events wait for the next run: cannot write: No space left on device"
-    assert told in capsys.readouterr().err
+    message = "sink log: 2 events wait for the next run: cannot write: No space left on device"
+    assert message in capsys.readouterr().err

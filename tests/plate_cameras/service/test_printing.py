@@ -120,10 +120,10 @@ def test_lines_stand_above_the_table() -> None:
     printer.print("[red] a message, not markup", err=True)
     printer.close(10)
     lines = terminal.getvalue().splitlines()
-    (line,) = (one for one in lines if "a message" in one)
+    (line,) = (line for line in lines if "a message" in line)
     assert line.endswith("[red] a message, not markup")
     assert "gate" not in line
-    assert any("playing" in one for one in lines)
+    assert any("playing" in line for line in lines)
 
 
 def test_a_long_reason_takes_no_width_from_the_table() -> None:
@@ -131,10 +131,10 @@ def test_a_long_reason_takes_no_width_from_the_table() -> None:
     table = table_on(terminal, "why " * 60)
     table.start()
     table.stop()
-    shown = [Text.from_ansi(line).plain for line in terminal.getvalue().splitlines()]
-    row = next(line for line in shown if "A123BC77" in line)
+    lines = [Text.from_ansi(line).plain for line in terminal.getvalue().splitlines()]
+    row = next(line for line in lines if "A123BC77" in line)
     assert row.split() == ["gate", "playing", "A123BC77", "3", "10", "33%", "0.2", "s"]
-    assert any(line.startswith("gate: why") and len(line) <= 80 for line in shown)
+    assert any(line.startswith("gate: why") and len(line) <= 80 for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -147,25 +147,25 @@ def test_no_table_is_drawn_where_another_program_prints(
     """As `plates watch | tee passes.txt`: lines of tee would stand behind the last camera."""
     monkeypatch.setenv("TERM", "xterm")
     reader, writer = os.pipe()
-    seen, terminal = os.openpty()
+    terminal_reader, terminal = os.openpty()
     with (
         os.fdopen(writer, "w") as pipe,
         os.fdopen(terminal, "w") as screen,
-        (tmp_path / "f").open("w") as f,
+        (tmp_path / "f").open("w") as file,
     ):
-        monkeypatch.setattr(sys, "stdout", pipe if has_pipe else f)
+        monkeypatch.setattr(sys, "stdout", pipe if has_pipe else file)
         monkeypatch.setattr(sys, "stderr", screen)
         output = Output(PassTable(is_json=False, is_all=False), list, has_live_table=True)
         output.printer.start()
         output.printer.close(10)
         screen.write("the end")
         screen.flush()
-        drawn = b""
-        while b"the end" not in drawn:  # a terminal hands on each write by itself
-            drawn += os.read(seen, 10_000)
+        output_bytes = b""
+        while b"the end" not in output_bytes:  # a terminal hands on each write by itself
+            output_bytes += os.read(terminal_reader, 10_000)
     os.close(reader)
-    os.close(seen)
-    assert (b"last plate" in drawn) is is_drawn
+    os.close(terminal_reader)
+    assert (b"last plate" in output_bytes) is is_drawn
 
 
 def test_a_table_that_cannot_be_drawn_ends_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,15 +23,15 @@ class Site:
     def __init__(self, file: Path, *failures: Exception) -> None:
         file.write_text(GOOD)
         self.file, self.failures = file, [*failures]
-        self.applied: list[Configuration] = []
-        self.said: list[str] = []
+        self.configurations: list[Configuration] = []
+        self.messages: list[str] = []
         self.stamp = 0
-        self.reloader = Reloader(file, self.apply, self.said.append)
+        self.reloader = Reloader(file, self.apply, self.messages.append)
 
     async def apply(self, configuration: Configuration) -> None:
         if self.failures:
             raise self.failures.pop(0)
-        self.applied.append(configuration)
+        self.configurations.append(configuration)
 
     def write(self, content: str | bytes) -> None:
         """Write the file with a new timestamp, however fast this test runs."""
@@ -50,11 +50,11 @@ def site(tmp_path: Path) -> Site:
 
 def test_a_change_is_taken_over_and_told(site: Site) -> None:
     site.look()
-    assert not site.applied
+    assert not site.configurations
     site.write(GOOD + "# changed\n")
     site.look()
-    assert len(site.applied) == 1
-    assert site.said == [f"reloaded {site.file}: 1 cameras"]
+    assert len(site.configurations) == 1
+    assert site.messages == [f"reloaded {site.file}: 1 cameras"]
 
 
 def vanish(site: Site) -> None:
@@ -83,17 +83,17 @@ def test_a_file_that_cannot_be_read_is_told_once_and_changes_nothing(
     damage(site)
     site.look()
     site.look()
-    assert not site.applied
-    (said,) = site.said
-    assert re.search(reason, said)
+    assert not site.configurations
+    (message,) = site.messages
+    assert re.search(reason, message)
 
 
 def test_a_part_that_cannot_be_made_is_told_with_its_line(tmp_path: Path) -> None:
     site = Site(tmp_path / "CAMERAS.toml", SettingsError("sink erp: wanted a secret, got none"))
     site.write(GOOD + SINK)
     site.look()
-    wanted = f"not reloaded: {site.file}: sink erp: wanted a secret, got none (at line 5)"
-    assert site.said == [wanted]
+    message = f"not reloaded: {site.file}: sink erp: wanted a secret, got none (at line 5)"
+    assert site.messages == [message]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,6 @@ def test_what_may_work_later_is_tried_again_without_another_change(
     site.write(GOOD + "\n")
     site.look()
     site.look()
-    assert len(site.said) == 1
+    assert len(site.messages) == 1
     site.look()
-    assert len(site.applied) == 1
+    assert len(site.configurations) == 1

@@ -52,8 +52,8 @@ NO_SINKS = Configuration((Camera("gate", "rtsp://127.0.0.1:1/none"),))
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PassStore]:
-    with closing(open_store(Store(), tmp_path)) as opened:
-        yield opened
+    with closing(open_store(Store(), tmp_path)) as store_:
+        yield store_
 
 
 def plan_of(
@@ -138,18 +138,18 @@ async def test_a_wrong_file_changes_nothing_and_the_next_one_is_taken(
     log, file = tmp_path / "log.jsonl", tmp_path / "CAMERAS.toml"
     good = JSONL.format(log=log)
     file.write_text(good)
-    told: list[str] = []
+    outputs: list[str] = []
 
     def has_told(text: str) -> bool:
-        told.append(capsys.readouterr().err)
-        return text in "".join(told)
+        outputs.append(capsys.readouterr().err)
+        return text in "".join(outputs)
 
     async with session_of(plan_of(read_configuration(file), store, file)) as session:
         steps = {"": "", good + wrong: "not reloaded", good + "\n# right\n": f"reloaded {file}"}
-        for number, (content, said) in enumerate(steps.items(), 1):
+        for number, (content, message) in enumerate(steps.items(), 1):
             if content:
                 file.write_text(content)
-                await wait(lambda said=said: has_told(said), said)
+                await wait(lambda message=message: has_told(message), message)
             await session._receive(make_event(id_=f"{number}"))
             await wait(lambda number=number: count_lines(log) == number, "another delivery")
 
@@ -191,7 +191,7 @@ async def test_the_health_of_a_watch_names_dead_tasks(
         await wait(lambda: session._writer is not None, "a writer")
         assert await asyncio.to_thread(ask, url) == (200, "ok\n")
         assert (await asyncio.to_thread(ask, url, "metrics"))[0] == 401
-        task = session._watcher._watched["gate"].task
+        task = session._watcher._entries["gate"].task
         task.cancel()
         await asyncio.wait({task})
         assert await asyncio.to_thread(ask, url) == (503, "camera gate\n")
@@ -238,13 +238,13 @@ def test_a_hanging_store_does_not_hold_up_the_end_of_the_process(tmp_path: Path)
         try:
             until(Path(tmp_path, "ready").exists, "an event on its way to the store")
             process.send_signal(signal.SIGTERM)
-            _, told = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert process.returncode == 1
-    left = b"the store, 1 event that is not stored"
-    assert b"plates: ending, within 2 s. It waits for " + left in told
-    assert b"plates: ended after 2 s, without " + left in told
+    steps = b"the store, 1 event that is not stored"
+    assert b"plates: ending, within 2 s. It waits for " + steps in errors
+    assert b"plates: ended after 2 s, without " + steps in errors
 
 
 def count_lines(file: Path) -> int:

@@ -20,14 +20,14 @@ SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),), sinks=(ERP,))
 class ScriptedDeliverer:
     """A deliverer that delivers nothing, and fails on request."""
 
-    made: list["ScriptedDeliverer"]
+    instances: list["ScriptedDeliverer"]
 
     def __init__(self, receivers: Mapping[str, object], *_: object) -> None:
         self.receivers, self.fails = receivers, asyncio.Event()
-        self.runs, self.enabled, self.is_stopped = 0, 0, False
+        self.runs, self.enable_count, self.is_stopped = 0, 0, False
         self.statuses = self.tasks = ()
-        self.left = 0
-        self.made.append(self)
+        self.waiting = 0
+        self.instances.append(self)
 
     async def run(self) -> None:
         self.runs += 1
@@ -38,20 +38,20 @@ class ScriptedDeliverer:
             self.is_stopped = True
 
     def enable(self) -> None:
-        self.enabled += 1
+        self.enable_count += 1
 
     async def drain(self, within_s: float) -> int:
-        return self.left
+        return self.waiting
 
     def describe_waiting(self) -> list[str]:
         return ["sink erp: some wait"]
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[ScriptedDeliverer]:
+def deliverers(monkeypatch: pytest.MonkeyPatch) -> list[ScriptedDeliverer]:
     """The deliverers that a runner has created."""
     deliverers: list[ScriptedDeliverer] = []
-    monkeypatch.setattr(ScriptedDeliverer, "made", deliverers, raising=False)
+    monkeypatch.setattr(ScriptedDeliverer, "instances", deliverers, raising=False)
     monkeypatch.setattr(sink_runner, "Deliverer", ScriptedDeliverer)
 
     def make(configuration: Configuration, **_: object) -> dict[str, object]:
@@ -73,54 +73,54 @@ def make_runner() -> SinkRunner:
 
 
 async def test_new_sinks_are_made_before_the_old_ones_are_stopped(
-    made: list[ScriptedDeliverer],
+    deliverers: list[ScriptedDeliverer],
 ) -> None:
     runner = make_runner()
     await apply(runner, SITE)
     with pytest.raises(SettingsError):
         await runner.prepare(replace(SITE, sinks=(ERP, replace(LOG, url=""))))
-    assert not made[0].is_stopped
+    assert not deliverers[0].is_stopped
     await apply(runner, replace(SITE, sinks=(ERP, LOG)))
-    assert (made[0].is_stopped, [*made[1].receivers]) == (True, ["erp", "log"])
+    assert (deliverers[0].is_stopped, [*deliverers[1].receivers]) == (True, ["erp", "log"])
     await runner.stop()
-    assert made[1].is_stopped
+    assert deliverers[1].is_stopped
 
 
-async def test_the_same_sinks_go_on_and_are_enabled(made: list[ScriptedDeliverer]) -> None:
+async def test_the_same_sinks_go_on_and_are_enabled(deliverers: list[ScriptedDeliverer]) -> None:
     runner = make_runner()
     await apply(runner, SITE)
     await apply(runner, replace(SITE, metrics_port=9100))
-    assert (len(made), made[0].enabled, made[0].is_stopped) == (1, 1, False)
+    assert (len(deliverers), deliverers[0].enable_count, deliverers[0].is_stopped) == (1, 1, False)
     await runner.stop()
 
 
 async def test_sinks_that_fail_are_started_again_with_new_receivers(
-    made: list[ScriptedDeliverer],
+    deliverers: list[ScriptedDeliverer],
 ) -> None:
     runner = make_runner()
     await apply(runner, SITE)
-    made[0].fails.set()
+    deliverers[0].fails.set()
     await asyncio.sleep(0.01)
-    assert [one.runs for one in made] == [1, 1]
-    assert made[0].receivers["erp"] is not made[1].receivers["erp"]
+    assert [deliverer.runs for deliverer in deliverers] == [1, 1]
+    assert deliverers[0].receivers["erp"] is not deliverers[1].receivers["erp"]
     await runner.stop()
 
 
-async def test_without_sinks_nothing_runs(made: list[ScriptedDeliverer]) -> None:
+async def test_without_sinks_nothing_runs(deliverers: list[ScriptedDeliverer]) -> None:
     runner = make_runner()
     await apply(runner, SITE)
     await apply(runner, replace(SITE, sinks=()))
-    assert made[0].is_stopped
-    assert (len(made), runner.statuses) == (1, ())
+    assert deliverers[0].is_stopped
+    assert (len(deliverers), runner.statuses) == (1, ())
 
 
-@pytest.mark.parametrize(("left", "said"), [(0, []), (2, ["sink erp: some wait"])])
+@pytest.mark.parametrize(("waiting", "messages"), [(0, []), (2, ["sink erp: some wait"])])
 async def test_the_last_events_are_delivered_or_told(
-    made: list[ScriptedDeliverer], left: int, said: list[str]
+    deliverers: list[ScriptedDeliverer], waiting: int, messages: list[str]
 ) -> None:
     runner, lines = make_runner(), list[str]()
     await apply(runner, SITE)
-    made[0].left = left
+    deliverers[0].waiting = waiting
     await runner.finish(lines.append)
-    assert lines == said
+    assert lines == messages
     await runner.stop()

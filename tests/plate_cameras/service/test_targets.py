@@ -31,7 +31,7 @@ def test_a_clip_is_looked_at_more_often_than_a_stream_and_names_are_numbered(cli
 
 
 @pytest.mark.parametrize("name", ["CLIP.TS", "clip.mts", "clip.h264", "clip", "clip.webm"])
-@pytest.mark.parametrize("scheme", ["", "file://"])
+@pytest.mark.parametrize("scheme", ["", "file://", "FILE://"])
 def test_any_file_that_is_there_is_a_clip(tmp_path: Path, name: str, scheme: str) -> None:
     (tmp_path / name).touch()
     (camera,) = read_target([f"{scheme}{tmp_path / name}"], is_once=True).configuration.cameras
@@ -100,10 +100,10 @@ def test_a_second_watcher_that_would_see_the_same_is_told_what_to_do(
 ) -> None:
     file, spool = tmp_path / "CAMERAS.toml", tmp_path / "spool"
 
-    with ExitStack() as held:
-        held.enter_context(hold_watch(file, spool, is_shared=first))
+    with ExitStack() as stack:
+        stack.enter_context(hold_watch(file, spool, is_shared=first))
         with pytest.raises(SettingsError, match=r"another plates watch follows it.*--share"):
-            held.enter_context(hold_watch(file, spool, is_shared=second))
+            stack.enter_context(hold_watch(file, spool, is_shared=second))
 
 
 def test_a_link_leads_to_the_same_watch(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_a_link_leads_to_the_same_watch(tmp_path: Path) -> None:
     file.touch()
     link.symlink_to(file)
 
-    with ExitStack() as held:
-        held.enter_context(hold_watch(file, tmp_path, is_shared=False))
+    with ExitStack() as stack:
+        stack.enter_context(hold_watch(file, tmp_path, is_shared=False))
         with pytest.raises(SettingsError, match=r"link\.toml: another"):
-            held.enter_context(hold_watch(link, tmp_path, is_shared=False))
+            stack.enter_context(hold_watch(link, tmp_path, is_shared=False))
     with hold_watch(link, tmp_path, is_shared=False):
         pass  # the next watcher may follow the file
 

@@ -17,14 +17,14 @@ class HostileCamera:
     Attributes:
         answer: The script; None reads and says nothing.
         requests: What clients have sent.
-        bystander: Port of the bystander, which counts as another host.
+        bystander_port: Port of the bystander, which counts as another host.
     """
 
     answer: Answer | None = None
     requests: list[bytes] = field(default_factory=list)
     connections: int = 0
     port: int = 0
-    bystander: int = 0
+    bystander_port: int = 0
 
     def serve(self, listener: socket.socket) -> None:
         with suppress(OSError):
@@ -58,7 +58,7 @@ def serve(camera: HostileCamera) -> Iterator[HostileCamera]:
 def hostile(answer: Answer) -> Iterator[tuple[HostileCamera, HostileCamera]]:
     """Serve a camera and a bystander."""
     with serve(HostileCamera()) as bystander, serve(HostileCamera(answer)) as camera:
-        camera.bystander = bystander.port
+        camera.bystander_port = bystander.port
         yield camera, bystander
 
 
@@ -75,8 +75,9 @@ def http(body: str | bytes, kind: str = "", status: str = "200 OK", *lines: str)
 
 
 def fill(camera: HostileCamera, text: bytes) -> bytes:
-    here, there = f"127.0.0.1:{camera.port}", f"127.0.0.1:{camera.bystander}"
-    return text.replace(b"BYSTANDER", there.encode()).replace(b"CAMERA", here.encode())
+    for name, port in ((b"BYSTANDER", camera.bystander_port), (b"CAMERA", camera.port)):
+        text = text.replace(name, b"127.0.0.1:%d" % port)
+    return text
 
 
 SDP = (

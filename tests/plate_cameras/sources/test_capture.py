@@ -16,9 +16,9 @@ LIMITS = Limits(open_s=0.5, read_s=0.5)
 
 
 def fail_to_open(url: str) -> str:
-    with pytest.raises(SourceError) as failed:
+    with pytest.raises(SourceError) as failure:
         Capture.open(parse_address(url, LIMITS), LIMITS)
-    return str(failed.value)
+    return str(failure.value)
 
 
 @pytest.fixture

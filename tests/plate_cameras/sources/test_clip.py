@@ -22,10 +22,10 @@ from tests.fuzzing.profiles import quick
 from tests.plate_cameras.clips import RATE, announce_jpeg, announce_png, encode, street
 
 LOOKS_PER_S, FRAMES = 5, 50
-WANTED = [pytest.approx(n / LOOKS_PER_S, abs=0.011) for n in range(FRAMES * LOOKS_PER_S // RATE)]
+TIMES_S = [pytest.approx(i / LOOKS_PER_S, abs=0.011) for i in range(FRAMES * LOOKS_PER_S // RATE)]
 
 
-class Shown:
+class LookRecorder:
     """A slot that takes every look at once."""
 
     def __init__(self) -> None:
@@ -41,10 +41,12 @@ class Shown:
 
 def play(file: Path) -> list[float]:
     """Return the times of the looks at a file."""
-    shown, limits = Shown(), Limits()
+    recorder, limits = LookRecorder(), Limits()
     with Capture.open(parse_address(str(file), limits), limits) as capture:
-        ClipPlayback(capture, LOOKS_PER_S, None, slot=shown, progress=Progress()).run(lambda: True)
-    return [look.time_s for look in shown.looks]
+        ClipPlayback(capture, LOOKS_PER_S, None, slot=recorder, progress=Progress()).run(
+            lambda: True
+        )
+    return [look.time_s for look in recorder.looks]
 
 
 def write(file: Path, content: bytes) -> Path:
@@ -70,7 +72,7 @@ def write(file: Path, content: bytes) -> Path:
 )
 def test_a_file_is_known_by_its_content(tmp_path: Path, form: str, codec: str, name: str) -> None:
     clip = encode(street(FRAMES), form=form, codec=codec)
-    assert play(write(tmp_path / name, clip)) == WANTED
+    assert play(write(tmp_path / name, clip)) == TIMES_S
 
 
 def shift(clip: bytes, shift_s: float) -> bytes:
@@ -93,14 +95,14 @@ def test_time_stamps_of_a_transport_stream_may_start_anywhere(
 ) -> None:
     """Time stamps restart from 0 after 2 to the power of 33 ticks, which are 26.5 hours."""
     clip = shift(encode(street(FRAMES)), start_s)
-    assert play(write(tmp_path / "clip.ts", clip)) == WANTED
+    assert play(write(tmp_path / "clip.ts", clip)) == TIMES_S
 
 
 @pytest.mark.parametrize("second_s", [0.0, 50.0, 9000.0])
 def test_joined_recordings_are_looked_at_to_the_end(tmp_path: Path, second_s: float) -> None:
     clip = encode(street(FRAMES))
     times = play(write(tmp_path / "clip.ts", shift(clip, 100.0) + shift(clip, second_s)))
-    assert len(times) == pytest.approx(2 * len(WANTED), abs=1)
+    assert len(times) == pytest.approx(2 * len(TIMES_S), abs=1)
     assert times[-1] == pytest.approx(2 * FRAMES / RATE, abs=0.5)
 
 
@@ -115,7 +117,7 @@ def test_frames_that_are_stored_in_another_order_are_shown_in_theirs(tmp_path: P
             frame.pts, frame.time_base = index, Fraction(1, RATE)
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
-    assert play(write(tmp_path / "clip.ts", target.getvalue())) == WANTED
+    assert play(write(tmp_path / "clip.ts", target.getvalue())) == TIMES_S
 
 
 @pytest.mark.parametrize("announce", [announce_png, announce_jpeg])
@@ -142,7 +144,7 @@ def times(
     may_jump: bool = True,
 ) -> list[float]:
     clip = ClipTimes(rate, start_s, may_jump=may_jump)
-    return [clip.time_of(one) for one in pts_s]
+    return [clip.time_of(time_stamp_s) for time_stamp_s in pts_s]
 
 
 EVENLY = [0, 0.04, 0.08, 0.12]
@@ -189,6 +191,6 @@ PTS = st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([0.0, 0.04, 0.0
 def test_times_always_grow(
     pts_s: list[float | None], start_s: float | None, may_jump: bool
 ) -> None:
-    given_times = times(pts_s, start_s=start_s, may_jump=may_jump)
-    assert all(later > earlier for earlier, later in pairwise(given_times))
-    assert all(time_s >= 0 for time_s in given_times)
+    times_s = times(pts_s, start_s=start_s, may_jump=may_jump)
+    assert all(later > earlier for earlier, later in pairwise(times_s))
+    assert all(time_s >= 0 for time_s in times_s)

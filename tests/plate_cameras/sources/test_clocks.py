@@ -11,18 +11,19 @@ NOW = 1_700_000_000.0
 near = partial(pytest.approx, abs=0.001)  # a part of the Unix time would be minutes
 
 
-Seen = tuple[float | None, float, float | None]
+Packet = tuple[float | None, float, float | None]
 """A packet: its time stamp, its arrival and the camera's clock at the time stamp 0.
 
 The latter two count from NOW, and the steady time of the arrival from 400 s.
 """
 
 
-def follow(clock: StreamClock, *packets: Seen) -> tuple[float, str]:
+def follow(clock: StreamClock, *packets: Packet) -> tuple[float, str]:
     """Return the time of the last packet, counted from NOW, and the kind of the clock."""
-    for pts_s, arrived_s, zero_s in packets:
+    for pts_s, arrival_s, zero_s in packets:
         reported_s = None if zero_s is None else NOW + zero_s
-        clock.observe(pts_s, NOW + arrived_s, reported_s, steady_s=400.0 + arrived_s)
+        unix_s = NOW + arrival_s
+        clock.observe(pts_s, 400.0 + arrival_s, unix_s=unix_s, realtime_s=reported_s)
     time_s, kind = clock.time_of(packets[-1][0])
     return time_s - NOW, kind
 
@@ -65,7 +66,7 @@ def follow(clock: StreamClock, *packets: Seen) -> tuple[float, str]:
         ),
     ],
 )  # fmt: skip
-def test_the_time_of_a_frame(packets: list[Seen], time_s: float, kind: str) -> None:
+def test_the_time_of_a_frame(packets: list[Packet], time_s: float, kind: str) -> None:
     assert follow(StreamClock(), *packets) == (near(time_s), kind)
 
 
@@ -92,10 +93,10 @@ def test_drift_is_corrected_beside_a_clock_that_nobody_sets() -> None:
 def test_a_wrong_time_stamp_takes_the_trust_in_the_next_ones_for_ten_seconds(
     wrong_pts_s: float | None, zero_s: float, later_s: float, delay_s: float
 ) -> None:
-    clock, arrived_s = StreamClock(), 1.0 + later_s
-    late = (arrived_s - 0.25 - zero_s, arrived_s, None)  # by a quarter of a second
-    follow(clock, (0.0, 0.0, None), (wrong_pts_s, 1.0, None), late)
-    assert clock.moment_s == pytest.approx(400.0 + arrived_s - delay_s, abs=0.01)
+    clock, arrival_s = StreamClock(), 1.0 + later_s
+    late_packet = (arrival_s - 0.25 - zero_s, arrival_s, None)  # by a quarter of a second
+    follow(clock, (0.0, 0.0, None), (wrong_pts_s, 1.0, None), late_packet)
+    assert clock.moment_s == pytest.approx(400.0 + arrival_s - delay_s, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_the_moment_of_a_frame_that_comes_late(
     packets: list[tuple[float, float]], moment_s: float
 ) -> None:
     clock = StreamClock()
-    follow(clock, *((pts_s, arrived_s, None) for pts_s, arrived_s in packets))
+    follow(clock, *((pts_s, arrival_s, None) for pts_s, arrival_s in packets))
     assert clock.moment_s == near(400.0 + moment_s)
 
 

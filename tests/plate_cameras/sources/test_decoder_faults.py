@@ -14,7 +14,7 @@ from tests.plate_cameras.servers import HttpCamera
 from tests.plate_cameras.streams import take, take_all, wait
 
 pytestmark = pytest.mark.server
-QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5)
+QUICK = Limits(first_pause_s=0.1, max_pause_s=0.5, rest_look_s=0.5)
 FAULT = """
 import sys
 from pathlib import Path
@@ -55,7 +55,7 @@ __main__.main()
 CHATTER = """
 import socket, sys, time
 connection = socket.socket(fileno=int(sys.argv[1]))
-connection.sendall({sent!r})
+connection.sendall({message!r})
 time.sleep(600)
 """
 
@@ -116,7 +116,7 @@ async def test_a_frame_of_a_file_that_cannot_be_encoded_does_not_stop_the_others
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("message", "error"),
     [
         pytest.param(b"\xff" * 8, "wanted at most", id="a length without sense"),
         pytest.param(b"\0\0\0\2\0\0\0\0[]", "TypeError", id="no object"),
@@ -126,10 +126,10 @@ async def test_a_frame_of_a_file_that_cannot_be_encoded_does_not_stop_the_others
     ],
 )
 async def test_a_decoder_whose_messages_make_no_sense_is_started_again(
-    sent: bytes, told: str
+    message: bytes, error: str
 ) -> None:
-    command = (sys.executable, "-c", CHATTER.format(sent=sent))
+    command = (sys.executable, "-c", CHATTER.format(message=message))
     async with Decoders(limits=QUICK, command=command) as decoders:
         stream = decoders.open(Camera("gate", "rtsp://127.0.0.1:9/1"))
         await wait(lambda: stream.status.reconnects >= 2, "another process")
-        assert told in stream.status.last_error
+        assert error in stream.status.last_error

@@ -52,12 +52,12 @@ def children(monkeypatch: pytest.MonkeyPatch) -> Children:
 
     def use(make: Callable[[int], TalkativeChild]) -> list[int]:
         async def start(_: object) -> TalkativeChild:
-            started.append(len(started))
-            return make(started[-1])
+            numbers.append(len(numbers))
+            return make(numbers[-1])
 
-        started: list[int] = []
+        numbers: list[int] = []
         monkeypatch.setattr(Child, "start", start)
-        return started
+        return numbers
 
     return use
 
@@ -108,12 +108,12 @@ class FailingChild(TalkativeChild):
 async def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
     children: Children,
 ) -> None:
-    broken = FailingChild(ValueError("a message that cannot be read"))
-    started = children(lambda number: TalkativeChild() if number else broken)
+    broken_child = FailingChild(ValueError("a message that cannot be read"))
+    numbers = children(lambda number: TalkativeChild() if number else broken_child)
     tasks = BackgroundTasks(sleep=no_sleep)
     async with Decoders(tasks=tasks) as decoders:
         stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
-        while len(started) < 2:
+        while len(numbers) < 2:
             await asyncio.sleep(0)
         (status,) = tasks.statuses
         assert (status.name, status.failures) == ("decoder 1", 1)
@@ -124,11 +124,11 @@ async def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
 async def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(
     children: Children,
 ) -> None:
-    ended = FailingChild(EOFError(), os.EX_TEMPFAIL)
-    started = children(lambda number: ended if number < 5 else TalkativeChild())
-    async with Decoders(limits=Limits(first_pause_s=0.001, longest_pause_s=0.001)) as decoders:
+    child_without_threads = FailingChild(EOFError(), os.EX_TEMPFAIL)
+    numbers = children(lambda number: child_without_threads if number < 5 else TalkativeChild())
+    async with Decoders(limits=Limits(first_pause_s=0.001, max_pause_s=0.001)) as decoders:
         streams = [decoders.open(Camera(name, "rtsp://10.0.0.5/1")) for name in ("in", "out")]
-        while len(started) < 6:
+        while len(numbers) < 6:
             await asyncio.sleep(0.001)
         (group,) = decoders.groups
         assert [*group.streams.values()] == streams

@@ -25,7 +25,7 @@ from tests.samples import PROJECT
 from tests.waiting import until
 
 pytestmark = pytest.mark.server
-QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5, frozen_s=1.0)
+QUICK = Limits(first_pause_s=0.1, max_pause_s=0.5, rest_look_s=0.5, frozen_s=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-TIMES_S = [n / 5 for n in range(20)]
+TIMES_S = [i / 5 for i in range(20)]
 """Times of five looks in a second at the clip."""
 
 
@@ -47,18 +47,18 @@ async def test_a_file_gives_every_look_however_slow_it_is_read(
     monkeypatch.chdir(clip.parent)  # a path counts from the folder of the caller
     async with Decoders(limits=QUICK) as decoders:
         stream = decoders.open(Camera("gate", clip.name, looks_per_s=5))
-        assert await asyncio.wait_for(stream.ready(), WITHIN_S)
+        assert await asyncio.wait_for(stream.wait_for_frame(), WITHIN_S)
         with pytest.raises(asyncio.TimeoutError):  # a taker that is cancelled loses no look
             await asyncio.wait_for(stream.next(), 1e-6)
         frames = await take_all(stream, pause_s)
     assert [frame.time_s for frame in frames] == pytest.approx(TIMES_S)
-    assert [frame.number for frame in frames] == [1 + 5 * n for n in range(20)]
+    assert [frame.number for frame in frames] == [1 + 5 * i for i in range(20)]
     assert {(frame.camera, frame.clock, frame.size_wh) for frame in frames} == {
         ("gate", "file", (320, 180))
     }
     status = stream.status
     assert (status.state, status.sent, status.dropped, status.decoded) == ("ended", 20, 0, 100)
-    pictures = [cv2.imdecode(np.frombuffer(one.jpeg, np.uint8), 1) for one in frames]
+    pictures = [cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), 1) for frame in frames]
     assert min(map(cv2.PSNR, pictures, street(100)[::5])) > 25
 
 
@@ -75,8 +75,13 @@ async def test_a_file_that_cannot_be_played_is_an_error(
     file = tmp_path / "clip.mp4"
     _ = content is None or file.write_bytes(content)
     with pytest.raises(SettingsError, match=error):
-        async with Decoders(limits=QUICK) as decoders:
-            await asyncio.wait_for(decoders.open(Camera("gate", str(file))).ready(), WITHIN_S)
+        await open_and_wait(Camera("gate", str(file)), QUICK)
+
+
+async def open_and_wait(camera: Camera, limits: Limits) -> None:
+    """Wait for the first frame of a camera."""
+    async with Decoders(limits=limits) as decoders:
+        await asyncio.wait_for(decoders.open(camera).wait_for_frame(), WITHIN_S)
 
 
 async def test_a_file_goes_on_where_it_was_when_its_process_is_killed(clip: Path) -> None:
@@ -97,7 +102,7 @@ async def test_a_hung_camera_has_its_process_started_again_and_the_others_come_b
 ) -> None:
     pipe = tmp_path / "pipe.mp4"
     os.mkfifo(pipe)  # nobody writes, so that opening it blocks in the kernel for ever
-    limits = Limits(hang_s=2.0, first_pause_s=0.1, longest_pause_s=600, rest_look_s=0.5)
+    limits = Limits(hang_s=2.0, first_pause_s=0.1, max_pause_s=600, rest_look_s=0.5)
     async with Decoders(limits=limits) as decoders:
         well = decoders.open(Camera("well", http.url()))
         await take(well, 1)
@@ -115,10 +120,9 @@ async def test_a_hung_camera_has_its_process_started_again_and_the_others_come_b
 async def test_a_file_that_hangs_again_and_again_is_given_up(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.mp4"
     os.mkfifo(pipe)
-    limits = Limits(hang_s=1.5, first_pause_s=0.01, longest_pause_s=0.01)
+    limits = Limits(hang_s=1.5, first_pause_s=0.01, max_pause_s=0.01)
     with pytest.raises(SettingsError, match="hung: the source of camera hung hung"):
-        async with Decoders(limits=limits) as decoders:
-            await asyncio.wait_for(decoders.open(Camera("hung", str(pipe))).ready(), WITHIN_S)
+        await open_and_wait(Camera("hung", str(pipe)), limits)
 
 
 async def test_a_process_that_is_stopped_is_started_again(http: HttpCamera) -> None:
@@ -165,21 +169,20 @@ async def test_a_picture_that_is_repeated_is_told_and_not_sent_again(http: HttpC
         http.repeats = True
         await wait(lambda: stream.status.state == "frozen", "a frozen stream")
         await stream.next()  # one may wait from before
-        decoded = stream.status.decoded
-        await wait(lambda: stream.status.decoded > decoded + 10, "more frames")
-        sent = stream.status.sent
+        decoded_before = stream.status.decoded
+        await wait(lambda: stream.status.decoded > decoded_before + 10, "more frames")
+        sent_before = stream.status.sent
         with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(stream.ready(), 0.5)
+            await asyncio.wait_for(stream.wait_for_frame(), 0.5)
         http.repeats = False
         await take(stream, 2)
         await wait(lambda: stream.status.state == "playing", "a stream that plays again")
-        assert stream.status.sent == sent + 2
+        assert stream.status.sent == sent_before + 2
 
 
 async def test_a_scene_that_rests_has_a_look_now_and_then(http: HttpCamera) -> None:
     http.frames = street(50, box_from=1000)
-    limits = Limits(rest_look_s=1.0)
-    async with Decoders(limits=limits) as decoders:
+    async with Decoders(limits=Limits(rest_look_s=1.0)) as decoders:
         frames = await take(decoders.open(Camera("gate", http.url(), looks_per_s=10)), 3)
     times = [frame.time_s for frame in frames]
     assert times[2] - times[0] >= 1.5
@@ -196,7 +199,7 @@ async def test_cameras_come_and_go_while_others_play(http: HttpCamera) -> None:
     async with Decoders(per_process=2, limits=QUICK) as decoders:
         first = decoders.open(Camera("1", http.url()))
         await take(first, 1)
-        others = [decoders.open(Camera(str(n), http.url())) for n in (2, 3)]
+        others = [decoders.open(Camera(str(i), http.url())) for i in (2, 3)]
         for stream in others:
             await take(stream, 1)
         sizes = [len(group.streams) for group in decoders.groups]
@@ -204,7 +207,7 @@ async def test_cameras_come_and_go_while_others_play(http: HttpCamera) -> None:
         await wait(lambda: decoders.groups[1].has_ended, "an end of the empty process")
         await take(first, 1)
         assert first.status.reconnects == 0
-        assert not await others[1].ready()
+        assert not await others[1].wait_for_frame()
         assert await others[1].next() is None
     assert sizes == [2, 1]
 
@@ -230,17 +233,17 @@ async def test_no_part_of_a_url_but_its_host_is_told(
         f"{scheme}://{login}127.0.0.1:{http.port}/{path}"
         for scheme, login, path in itertools.product(SCHEMES, LOGINS, PATHS)
     ]
-    limits = Limits(open_s=5, read_s=5, first_pause_s=0.05, longest_pause_s=0.05)
+    limits = Limits(open_s=5, read_s=5, first_pause_s=0.05, max_pause_s=0.05)
     async with Decoders(per_process=len(urls), limits=limits) as decoders:
-        streams = [decoders.open(Camera(str(n), url)) for n, url in enumerate(urls)]
+        streams = [decoders.open(Camera(str(i), url)) for i, url in enumerate(urls)]
         for stream in streams:
-            await wait(lambda s=stream: s.status.reconnects, "a second attempt")
+            await wait(lambda stream=stream: stream.status.reconnects, "a second attempt")
     output = capfd.readouterr()
-    everything = f"{[one.status for one in streams]} {output.out} {output.err} {caplog.text}"
-    assert all(f"://127.0.0.1:{http.port}" in one.status.last_error for one in streams)
-    refused = f"cannot open http://127.0.0.1:{http.port}: user name or password are wrong (401)"
-    assert streams[0].status.last_error == refused
-    assert f"0: {refused}" in caplog.messages
+    everything = f"{[stream.status for stream in streams]} {output.out} {output.err} {caplog.text}"
+    assert all(f"://127.0.0.1:{http.port}" in stream.status.last_error for stream in streams)
+    refusal = f"cannot open http://127.0.0.1:{http.port}: user name or password are wrong (401)"
+    assert streams[0].status.last_error == refusal
+    assert f"0: {refusal}" in caplog.messages
     assert "s3" not in everything
     assert "cret" not in everything
 
@@ -261,7 +264,7 @@ from plate_cameras.sources.decoders import Decoders
 
 async def run():
     async with Decoders() as decoders:
-        await decoders.open(Camera("gate", sys.argv[1])).ready()
+        await decoders.open(Camera("gate", sys.argv[1])).wait_for_frame()
         print(decoders.groups[0].pid, flush=True)
         await asyncio.sleep(600)
 
@@ -274,9 +277,9 @@ def test_a_child_ends_with_its_parent(http: HttpCamera) -> None:
         [sys.executable, "-c", PARENT, http.url()], cwd=PROJECT, stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout is not None
-        child = int(parent.stdout.readline())
+        pid = int(parent.stdout.readline())
         parent.kill()
-    until(lambda: not Path(f"/proc/{child}").exists() or _is_zombie(child), "an end of the child")
+    until(lambda: not Path(f"/proc/{pid}").exists() or _is_zombie(pid), "an end of the child")
 
 
 async def test_its_end_is_waited_for_when_every_thread_is_busy(http: HttpCamera) -> None:
@@ -284,15 +287,13 @@ async def test_its_end_is_waited_for_when_every_thread_is_busy(http: HttpCamera)
     loop.set_default_executor(ThreadPoolExecutor(1))
     async with Decoders(limits=QUICK) as decoders:
         stream = decoders.open(Camera("gate", http.url()))
-        await asyncio.wait_for(stream.ready(), WITHIN_S)
+        await asyncio.wait_for(stream.wait_for_frame(), WITHIN_S)
         pid = decoders.groups[0].pid
-        assert pid is not None
         busy = loop.run_in_executor(None, time.sleep, 0.3)
         await stream.close()
         await asyncio.sleep(0.1)  # its end now waits for the thread
     await busy
-    child = pid
-    assert not Path(f"/proc/{child}").exists()
+    assert not Path(f"/proc/{pid}").exists()
 
 
 def _is_zombie(pid: int) -> bool:

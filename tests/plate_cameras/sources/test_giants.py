@@ -29,7 +29,7 @@ from tests.plate_cameras.streams import take, wait
 
 pytestmark = pytest.mark.server
 QUICK = Limits(
-    open_s=3.0, read_s=3.0, hang_s=8.0, first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5
+    open_s=3.0, read_s=3.0, hang_s=8.0, first_pause_s=0.1, max_pause_s=0.5, rest_look_s=0.5
 )
 PART = b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n"
 START = b"HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n"
@@ -62,7 +62,7 @@ def jpeg(side: int = 0, seed: int = 1) -> bytes:
 
 
 def write_golomb(*values: int) -> str:
-    return "".join(f"{n + 1:b}".zfill(2 * (n + 1).bit_length() - 1) for n in values)
+    return "".join(f"{value + 1:b}".zfill(2 * (value + 1).bit_length() - 1) for value in values)
 
 
 def h264(side: int) -> bytes:
@@ -86,8 +86,8 @@ JPEG_8000 = cv2.imencode(".jpg", np.zeros((8000, 8000), np.uint8))[1].tobytes()
 class Sender:
     """Sends each client the same bytes, again and again."""
 
-    def __init__(self, start: bytes, *repeated: bytes, pause_s: float = 0.0) -> None:
-        self.start, self.repeated, self.pause_s = start, repeated, pause_s
+    def __init__(self, start: bytes, *contents: bytes, pause_s: float = 0.0) -> None:
+        self.start, self.contents, self.pause_s = start, contents, pause_s
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/video"
         threading.Thread(target=self.accept, daemon=True).start()
@@ -103,7 +103,7 @@ class Sender:
         with suppress(OSError), connection:
             connection.recv(65536)
             connection.sendall(self.start)
-            for content in itertools.cycle(self.repeated):
+            for content in itertools.cycle(self.contents):
                 connection.sendall(content)
                 time.sleep(self.pause_s)
 
@@ -119,7 +119,7 @@ def decoders(megabytes: int = SMALL_MB) -> Decoders:
 
 
 @pytest.mark.parametrize(
-    ("start", "repeated", "told"),
+    ("start", "content", "error"),
     [
         pytest.param(START, PART % len(jpeg(30000)) + jpeg(30000), "larger than 50", id="JPEG"),
         pytest.param(START, PART % len(JPEG_8000) + JPEG_8000, "got 8000x8000", id="all of a JPEG"),
@@ -138,16 +138,16 @@ def decoders(megabytes: int = SMALL_MB) -> Decoders:
     ],
 )  # fmt: skip
 async def test_what_a_camera_announces_takes_little_memory_and_others_go_on(
-    http: HttpCamera, start: bytes, repeated: bytes, told: str
+    http: HttpCamera, start: bytes, content: bytes, error: str
 ) -> None:
     async with decoders() as group:
         well = group.open(Camera("well", http.url()))
         await take(well, 1)
-        giant = group.open(Camera("giant", Sender(start, repeated).url))
+        giant = group.open(Camera("giant", Sender(start, content).url))
         await wait(lambda: giant.status.last_error, "an error of the giant")
         await take(well, 3)
-        peak = max(peak_mb(one.pid) for one in group.groups if one.pid)
-    assert told in giant.status.last_error
+        peak = max(peak_mb(decoder.pid) for decoder in group.groups if decoder.pid)
+    assert error in giant.status.last_error
     assert peak < SMALL_MB + 200
     assert giant.status.sent == 0
 
@@ -168,15 +168,18 @@ def test_a_stream_that_becomes_a_giant_gives_no_such_frame(tmp_path: Path) -> No
     encoder = av.CodecContext.create("libx264", "w")
     encoder.width, encoder.height, encoder.pix_fmt = 320, 180, "yuv420p"
     encoder.time_base = Fraction(1, 25)
-    frames = [av.VideoFrame.from_ndarray(one, "bgr24").reformat(format="yuv420p") for one in STREET]
-    small = b"".join(bytes(p) for f in [*frames, None] for p in encoder.encode(f))
+    frames = [
+        av.VideoFrame.from_ndarray(picture, "bgr24").reformat(format="yuv420p")
+        for picture in STREET
+    ]
+    small = b"".join(bytes(packet) for frame in [*frames, None] for packet in encoder.encode(frame))
     file = tmp_path / "clip.h264"
     file.write_bytes(small + h264(7200) + small)
     sizes = set()
     with Capture.open(parse_address(str(file), QUICK), QUICK) as capture:
         for packet in capture.packets():
             with suppress(av.FFmpegError):
-                sizes |= {(one.width, one.height) for one in capture.decode(packet)}
+                sizes |= {(frame.width, frame.height) for frame in capture.decode(packet)}
     assert sizes == {(320, 180)}
 
 
@@ -187,8 +190,10 @@ def test_a_decoder_may_take_no_more_than_its_memory() -> None:
         "try: bytearray(100 << 20)\n"
         "except MemoryError: print('refused')"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "refused\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "refused\n"
 
 
 DEADLY = """
@@ -206,22 +211,21 @@ async def test_a_camera_that_ends_its_decoder_gets_one_of_its_own(
 ) -> None:
     script = tmp_path / "deadly.py"
     script.write_text(DEADLY)
-    limits = Limits(first_pause_s=0.1, longest_pause_s=5.0, rest_look_s=0.5)
+    limits = Limits(first_pause_s=0.1, max_pause_s=5.0, rest_look_s=0.5)
     async with Decoders(limits=limits, command=(sys.executable, str(script))) as group:
         well = [group.open(Camera(name, http.url())) for name in ("a", "b")]
-        await asyncio.gather(*(take(one, 1) for one in well))
+        await asyncio.gather(*(take(stream, 1) for stream in well))
         evil = group.open(Camera("evil", http.url()))
         await wait(lambda: evil.status.deaths >= 3, "ends of the decoder")
-        await asyncio.gather(*(take(one, 1) for one in well))
-        before, sent = [one.status.deaths for one in well], well[0].status.sent
-        assert before == [2, 2]
+        await asyncio.gather(*(take(stream, 1) for stream in well))
+        deaths, sent_before = [stream.status.deaths for stream in well], well[0].status.sent
+        assert deaths == [2, 2]
         await wait(lambda: evil.status.deaths >= 5, "more ends of the decoder")
         await take(well[0], 1)
-        assert [one.status.deaths for one in well] == before
-        assert well[0].status.sent > sent
-        apart = [[*one.streams.values()] for one in group.groups if one.streams]
-        assert sorted(map(len, apart)) == [1, 1, 1]
+        assert [stream.status.deaths for stream in well] == deaths
+        assert well[0].status.sent > sent_before
+        apart = [len(decoder.streams) for decoder in group.groups if decoder.streams]
+        assert apart == [1, 1, 1]
         later = group.open(Camera("later", http.url()))
-        assert [later] in [[*one.streams.values()] for one in group.groups]
-        evil, *_ = [evil, *well]
+        assert [later] in [[*decoder.streams.values()] for decoder in group.groups]
     assert evil.status.last_error == "a decoder has ended. It is started again"

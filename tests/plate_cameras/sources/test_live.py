@@ -99,8 +99,8 @@ class MovingScene:
         self.capture.packets = lambda: self._arrive(arrivals)
         playback.run(lambda: True)
 
-    def offer(self, look: Look, *, due: bool) -> None:
-        self.looks += [(self.clock.steady, look)] if due else []
+    def offer(self, look: Look, *, is_due: bool) -> None:
+        self.looks += [(self.clock.steady, look)] if is_due else []
 
     def _arrive(self, arrivals: Iterable[Arrival]) -> Iterable[Stamped]:
         for arrival in arrivals:
@@ -122,12 +122,12 @@ class MovingScene:
 
 
 def usual(seconds: float, *, from_s: float = 0.0) -> list[Arrival]:
-    return [Arrival(from_s + n / RATE) for n in range(int(seconds * RATE))]
+    return [Arrival(from_s + i / RATE) for i in range(int(seconds * RATE))]
 
 
 def stamps(seconds: float, pts_s: Sequence[float | None]) -> list[Arrival]:
     """Return packets after ten usual seconds whose time stamps repeat a series."""
-    return usual(10) + [Arrival(pts_s[n % len(pts_s)]) for n in range(int(seconds * RATE))]
+    return usual(10) + [Arrival(pts_s[i % len(pts_s)]) for i in range(int(seconds * RATE))]
 
 
 STEPPED = [
@@ -137,7 +137,7 @@ STEPPED = [
 REPORTED = [
     pytest.param(
         usual(after)
-        + [Arrival(n / RATE, 0.0, WALL + off) for n in range(RATE * after, RATE * (after + 12))],
+        + [Arrival(i / RATE, 0.0, WALL + off) for i in range(RATE * after, RATE * (after + 12))],
         id=f"report after {after} s of a clock {off:+g} s off",
     )
     for after in (0, 3)
@@ -151,17 +151,17 @@ WRONG = [
         "not a number": [nan],
         "endless": [inf, -inf],
         "now and then": [None, 3.0, None],
-        "negative": [-1e6 + n for n in range(9999)],
+        "negative": [-1e6 + i for i in range(9999)],
         "huge": [1e18, 1e300, -1e300],
         "swing by a second": [0.0, 0.9, 0.2, 0.99],
         "swing by hours": [0.0, 9000.0, 3.0],
-        "whole seconds": [float(n // RATE) for n in range(50 * RATE)],
-        "slow": [10 + n / RATE / 100 for n in range(50 * RATE)],
-        "fast": [10 + n / RATE * 100 for n in range(50 * RATE)],
-        "wrap around": [*(95443.7 + n / RATE for n in range(5)), *(n / RATE for n in range(9999))],
-        "jump ahead by hours": [20_000 + n / RATE for n in range(9999)],
-        "jump back by hours": [-20_000 + n / RATE for n in range(9999)],
-        "reordered": [10 + (n + (2, 0, 1)[n % 3] - n % 3) / RATE for n in range(50 * RATE)],
+        "whole seconds": [float(i // RATE) for i in range(50 * RATE)],
+        "slow": [10 + i / RATE / 100 for i in range(50 * RATE)],
+        "fast": [10 + i / RATE * 100 for i in range(50 * RATE)],
+        "wrap around": [*(95443.7 + i / RATE for i in range(5)), *(i / RATE for i in range(9999))],
+        "jump ahead by hours": [20_000 + i / RATE for i in range(9999)],
+        "jump back by hours": [-20_000 + i / RATE for i in range(9999)],
+        "reordered": [10 + (i + (2, 0, 1)[i % 3] - i % 3) / RATE for i in range(50 * RATE)],
     }.items()
 ]
 
@@ -190,24 +190,24 @@ PHASE = st.tuples(
 )  # fmt: skip
 
 
-def phases(drawn: Sequence[tuple[int, float | None, float, float, float | None]]) -> list[Arrival]:
+def phases(parts: Sequence[tuple[int, float | None, float, float, float | None]]) -> list[Arrival]:
     """Return packets: in each phase, time stamps begin anywhere and go on in equal steps."""
     return [
-        Arrival(None if pts is None else pts + n * step_s, 0.0 if n else wall_s, realtime_s)
-        for count, pts, step_s, wall_s, realtime_s in drawn
-        for n in range(count)
+        Arrival(None if pts is None else pts + i * step_s, 0.0 if i else wall_s, realtime_s)
+        for count, pts, step_s, wall_s, realtime_s in parts
+        for i in range(count)
     ]
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.lists(PHASE, max_size=6).map(phases), st.lists(st.tuples(ANY_PTS, ANY_STEP), max_size=99))
 def test_no_sequence_of_time_stamps_and_steps_changes_the_rate(
-    arrivals: list[Arrival], scattered: list[tuple[float | None, float]]
+    arrivals: list[Arrival], steps: list[tuple[float | None, float]]
 ) -> None:
     scene = MovingScene()
-    mixed = [*arrivals, *(Arrival(pts, wall_s) for pts, wall_s in scattered), *usual(12)]
+    all_arrivals = [*arrivals, *(Arrival(pts, wall_s) for pts, wall_s in steps), *usual(12)]
     with pytest.MonkeyPatch.context() as monkeypatch:
-        scene.play(mixed, monkeypatch)
+        scene.play(all_arrivals, monkeypatch)
     least, most = scene.least_and_most(10)
     assert least >= 32
     assert most <= 48
@@ -228,11 +228,11 @@ def test_packets_that_come_at_once_after_a_stall_keep_their_distance_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scene = MovingScene()
-    waited = [Arrival(20 + n / RATE, steady_s=3.0 * (n == 0)) for n in range(RATE)]
-    scene.play([*usual(20), *waited, *usual(10, from_s=24)], monkeypatch)
-    before = [one for at_s, one in scene.looks if at_s < STEADY + 20][-1]
-    after = next(one for at_s, one in scene.looks if at_s > STEADY + 22)
-    assert after.steady_s == pytest.approx(before.steady_s + 0.25, abs=0.1)
+    late_arrivals = [Arrival(20 + i / RATE, steady_s=3.0 * (i == 0)) for i in range(RATE)]
+    scene.play([*usual(20), *late_arrivals, *usual(10, from_s=24)], monkeypatch)
+    look_before = [look for at_s, look in scene.looks if at_s < STEADY + 20][-1]
+    look_after = next(look for at_s, look in scene.looks if at_s > STEADY + 22)
+    assert look_after.steady_s == pytest.approx(look_before.steady_s + 0.25, abs=0.1)
 
 
 def test_a_stream_whose_packets_give_no_frame_is_not_followed_for_long(
@@ -249,7 +249,7 @@ def test_a_stream_that_sends_a_frame_now_and_then_is_followed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scene = MovingScene()
-    now_and_then = [Arrival(29.0 * n, steady_s=29.0) for n in range(5)]
+    now_and_then = [Arrival(29.0 * i, steady_s=29.0) for i in range(5)]
     scene.play(now_and_then, monkeypatch)
     assert len(scene.looks) == 5
 
@@ -273,7 +273,7 @@ def test_a_picture_that_stays_the_same_is_frozen_until_any_change(
     same = [freeze.update(luma(1), time_s) for time_s in times_s]
     assert same == [False, *[True] * (len(times_s) - 1)]
     assert freeze.is_frozen(times_s[-1]) == is_frozen
-    changed = luma(1)
-    changed[0, 0] = 2
-    assert not freeze.update(changed, times_s[-1] + 1)
+    other_luma = luma(1)
+    other_luma[0, 0] = 2
+    assert not freeze.update(other_luma, times_s[-1] + 1)
     assert not freeze.is_frozen(times_s[-1] + 1)

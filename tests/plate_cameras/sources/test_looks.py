@@ -19,43 +19,43 @@ def look(number: int) -> Look:
 
 
 def take_number(slot: LookSlot) -> int | None:
-    taken = slot.take()
-    return taken.number if taken else None
+    look_ = slot.take()
+    return look_.number if look_ else None
 
 
 @pytest.fixture
-def announced() -> list[bool]:
+def announcements() -> list[bool]:
     return []
 
 
 @pytest.fixture
-def slot(announced: list[bool]) -> LookSlot:
-    return LookSlot(lambda: announced.append(True))
+def slot(announcements: list[bool]) -> LookSlot:
+    return LookSlot(lambda: announcements.append(True))
 
 
 def test_the_newest_look_is_taken_and_the_older_due_ones_count_as_dropped(
-    slot: LookSlot, announced: list[bool]
+    slot: LookSlot, announcements: list[bool]
 ) -> None:
     assert slot.take() is None
     for number in range(3):
-        slot.offer(look(number), due=True)
-    assert (take_number(slot), slot.dropped, len(announced)) == (2, 2, 1)
+        slot.offer(look(number), is_due=True)
+    assert (take_number(slot), slot.dropped, len(announcements)) == (2, 2, 1)
 
 
 def test_a_look_that_is_not_due_only_makes_a_waiting_one_newer(slot: LookSlot) -> None:
-    slot.offer(look(1), due=False)
+    slot.offer(look(1), is_due=False)
     assert slot.take() is None
-    slot.offer(look(2), due=True)
-    slot.offer(look(3), due=False)
+    slot.offer(look(2), is_due=True)
+    slot.offer(look(3), is_due=False)
     assert (take_number(slot), slot.dropped) == (3, 0)
 
 
 def test_a_file_waits_until_its_look_is_taken(slot: LookSlot) -> None:
-    beaten = threading.Event()
-    slot.put(look(1), beaten.set)
-    putter = threading.Thread(target=slot.put, args=(look(2), beaten.set))
+    has_beaten = threading.Event()
+    slot.put(look(1), has_beaten.set)
+    putter = threading.Thread(target=slot.put, args=(look(2), has_beaten.set))
     putter.start()
-    assert beaten.wait(10)  # it waits, with a heartbeat
+    assert has_beaten.wait(10)  # it waits, with a heartbeat
     first = take_number(slot)
     putter.join(10)
     assert (first, take_number(slot), slot.dropped) == (1, 2, 0)
@@ -70,15 +70,15 @@ def test_a_closed_slot_lets_nobody_wait(slot: LookSlot) -> None:
 
 @pytest.mark.parametrize("looks", [1, 2])
 def test_a_file_ends_only_when_its_last_look_is_delivered(slot: LookSlot, looks: int) -> None:
-    beaten = threading.Event()
+    has_beaten = threading.Event()
     for number in range(looks):  # all are taken before the first one's delivery is confirmed
         slot.put(look(number), lambda: None)
         slot.take()
     for _ in range(looks - 1):
         slot.confirm()
-    drainer = threading.Thread(target=slot.drain, args=(beaten.set,))
+    drainer = threading.Thread(target=slot.drain, args=(has_beaten.set,))
     drainer.start()
-    assert beaten.wait(10)
+    assert has_beaten.wait(10)
     assert drainer.is_alive()
     slot.confirm()
     drainer.join(10)
@@ -91,11 +91,11 @@ def frame_of(bgr: np.ndarray, form: str = "yuv420p") -> av.VideoFrame:
 
 @pytest.mark.parametrize("form", ["yuv420p", "yuvj420p", "yuyv422", "nv12", "yuv420p10le"])
 def test_a_frame_of_any_pixel_format_becomes_a_jpeg(form: str) -> None:
-    (drawn,) = street(1)
-    jpeg, size_wh = encode_jpeg(frame_of(drawn, form))
-    seen = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    (picture,) = street(1)
+    jpeg, size_wh = encode_jpeg(frame_of(picture, form))
+    decoded_picture = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
     assert size_wh == (320, 180)
-    assert cv2.PSNR(seen, drawn) > 30
+    assert cv2.PSNR(decoded_picture, picture) > 30
 
 
 @pytest.mark.parametrize("size_wh", [(1920, 1080), (320, 180), (100, 300)])
@@ -107,12 +107,12 @@ def test_the_grey_picture_has_one_size(size_wh: tuple[int, int]) -> None:
     assert np.ptp(luma) <= 1
 
 
-@pytest.mark.parametrize("turned", [90, -90, 180])
-def test_a_clip_that_was_taken_sideways_becomes_upright(turned: int) -> None:
-    (drawn,) = street(1)
-    with av.open(io.BytesIO(encode([drawn] * 3, rotation=turned))) as container:
+@pytest.mark.parametrize("angle_deg", [90, -90, 180])
+def test_a_clip_that_was_taken_sideways_becomes_upright(angle_deg: int) -> None:
+    (picture,) = street(1)
+    with av.open(io.BytesIO(encode([picture] * 3, rotation=angle_deg))) as container:
         frame = next(container.decode(video=0))
     jpeg, size_wh = encode_jpeg(frame)
-    seen = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
-    assert size_wh == seen.shape[1::-1]
-    assert cv2.PSNR(seen, np.ascontiguousarray(np.rot90(drawn, turned // 90))) > 25
+    decoded_picture = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert size_wh == decoded_picture.shape[1::-1]
+    assert cv2.PSNR(decoded_picture, np.ascontiguousarray(np.rot90(picture, angle_deg // 90))) > 25

@@ -33,11 +33,11 @@ MESSAGES = [
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_a_message_arrives_as_it_was_sent(message: Message) -> None:
-    packed = pack(message)
-    text_bytes, jpeg_bytes = HEAD.unpack_from(packed)
-    rest = packed[HEAD.size :]
-    assert len(rest) == text_bytes + jpeg_bytes
-    assert unpack(rest[:text_bytes], rest[text_bytes:]) == message
+    content = pack(message)
+    text_bytes, jpeg_bytes = HEAD.unpack_from(content)
+    body = content[HEAD.size :]
+    assert len(body) == text_bytes + jpeg_bytes
+    assert unpack(body[:text_bytes], body[text_bytes:]) == message
 
 
 def test_every_kind_of_message_is_tested() -> None:

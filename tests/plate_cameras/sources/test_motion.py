@@ -46,10 +46,10 @@ def test_a_car_opens_the_gate_with_its_first_picture() -> None:
 
 def test_the_gate_closes_some_seconds_after_the_car_has_left() -> None:
     gate = MotionGate(0.002, EVERYWHERE)
-    opened = play(gate, lambda step: scene(box_x=8 * step if step < 25 else None), range(60))
-    assert opened[24]
-    assert opened[25 + 10]  # two seconds later
-    assert not any(opened[25 + 22 :])
+    states = play(gate, lambda step: scene(box_x=8 * step if step < 25 else None), range(60))
+    assert states[24]
+    assert states[25 + 10]  # two seconds later
+    assert not any(states[25 + 22 :])
 
 
 def test_a_car_that_stands_does_not_keep_the_gate_open_and_its_leaving_opens_it() -> None:
@@ -74,15 +74,15 @@ def test_a_tree_that_moves_all_the_time_does_not_keep_the_gate_open_for_ever() -
         picture[10:40, 10:60] += np.random.default_rng(step).integers(0, 40, (30, 50), np.uint8)
         return picture
 
-    opened = play(MotionGate(0.002, EVERYWHERE), tree, range(400))
-    assert any(opened[:20])
-    assert not any(opened[300:])
+    states = play(MotionGate(0.002, EVERYWHERE), tree, range(400))
+    assert any(states[:20])
+    assert not any(states[300:])
 
 
 def test_traffic_for_minutes_still_opens_the_gate() -> None:
     gate = MotionGate(0.002, EVERYWHERE)
-    opened = play(gate, lambda step: scene(box_x=(8 * step) % 200), range(600))
-    assert all(opened[1:])
+    states = play(gate, lambda step: scene(box_x=(8 * step) % 200), range(600))
+    assert all(states[1:])
 
 
 def test_a_threshold_of_zero_keeps_the_gate_open() -> None:
@@ -135,5 +135,5 @@ def test_a_shadow_that_creeps_does_not_open_the_gate(direction: int) -> None:
 def test_a_car_that_creeps_keeps_the_gate_open() -> None:
     gate = MotionGate(0.002, EVERYWHERE)
     play(gate, lambda step: scene(), range(5))
-    opened = play(gate, lambda step: scene(box_x=20 + step // 3), range(5, 80))
-    assert all(opened)
+    states = play(gate, lambda step: scene(box_x=20 + step // 3), range(5, 80))
+    assert all(states)

@@ -28,16 +28,16 @@ class Playing:
         self.capture = Capture.open(parse_address(str(file), LIMITS), LIMITS)
         self.packets: Iterator[VideoPacket] = self.capture.packets()
         self.decoder = SelectiveDecoder(self.capture, 2.0, lambda: None)
-        self.arrived = 0
+        self.packet_count = 0
 
     def play(self, count: int, *, moves: bool) -> list[list[float | None]]:
         """Return the times of the frames that each packet gave."""
         frames = []
         for _ in range(count):
             packet = next(self.packets)
-            new = self.decoder.take(packet, self.arrived / RATE, moves=moves)
-            frames.append([seconds_of(frame) for frame in new])
-            self.arrived += 1
+            new_frames = self.decoder.take(packet, self.packet_count / RATE, moves=moves)
+            frames.append([seconds_of(frame) for frame in new_frames])
+            self.packet_count += 1
         return frames
 
 
@@ -49,8 +49,8 @@ def open_clip(tmp_path: Path, frames: Sequence[np.ndarray], **options: object) -
 
 def test_a_scene_that_rests_has_only_its_key_frames_decoded(tmp_path: Path) -> None:
     playing = open_clip(tmp_path, street(75, box_from=1000))
-    shown = playing.play(75, moves=False)
-    assert [index for index, times in enumerate(shown) if times] == [0, 25, 50]
+    frame_times = playing.play(75, moves=False)
+    assert [index for index, times in enumerate(frame_times) if times] == [0, 25, 50]
 
 
 def test_all_frames_are_decoded_from_any_moment_on(tmp_path: Path) -> None:
@@ -58,18 +58,18 @@ def test_all_frames_are_decoded_from_any_moment_on(tmp_path: Path) -> None:
     playing.play(40, moves=False)
     (caught_up,) = playing.play(1, moves=True)
     assert caught_up == [pytest.approx(40 / RATE)]
-    followed = playing.play(30, moves=True)
-    assert [len(times) for times in followed] == [1] * 30
-    assert playing.decoder.damaged == 0
+    frame_times = playing.play(30, moves=True)
+    assert [len(times) for times in frame_times] == [1] * 30
+    assert playing.decoder.damaged_packets == 0
 
 
 def test_a_box_that_comes_between_key_frames_has_frames_decoded_at_once(tmp_path: Path) -> None:
     playing = open_clip(tmp_path, street(125, box_from=65), gop=50)
-    shown = playing.play(100, moves=False)
-    decoded = [index for index, times in enumerate(shown) if times]
-    assert decoded[:2] == [0, 50]
-    assert 65 < decoded[2] < 80  # it is in the picture as a whole from 75 on
-    assert decoded[3] == decoded[2] + 1
+    frame_times = playing.play(100, moves=False)
+    indexes = [index for index, times in enumerate(frame_times) if times]
+    assert indexes[:2] == [0, 50]
+    assert 65 < indexes[2] < 80  # it is in the picture as a whole from 75 on
+    assert indexes[3] == indexes[2] + 1
 
 
 def test_of_a_stream_with_key_frames_only_most_are_left_out(tmp_path: Path) -> None:
@@ -83,10 +83,10 @@ def test_of_a_stream_with_key_frames_only_most_are_left_out(tmp_path: Path) -> N
 def test_after_a_damaged_packet_the_next_key_frame_is_waited_for(tmp_path: Path) -> None:
     playing = open_clip(tmp_path, street(75, box_from=1000))
     playing.play(30, moves=True)
-    damaged = next(playing.packets)
+    packet = next(playing.packets)
     playing.capture.flush()  # the decoder has lost what the packet refers to
-    playing.decoder.take(damaged, 30 / RATE, moves=True)
-    playing.arrived += 1
+    playing.decoder.take(packet, 30 / RATE, moves=True)
+    playing.packet_count += 1
     later = playing.play(30, moves=True)
     assert all(later[-10:])
 
@@ -107,18 +107,18 @@ def test_a_scene_that_needs_more_bytes_for_good_becomes_usual() -> None:
 
 def test_between_key_frames_far_apart_a_frame_is_seen_every_few_seconds(tmp_path: Path) -> None:
     playing = open_clip(tmp_path, street(150, box_from=1000), gop=150)
-    shown = playing.play(150, moves=False)
-    seen = [index for index, times in enumerate(shown) if times]
-    assert seen == [0, 63, 126]
-    assert shown[63] == [pytest.approx(63 / RATE)]
+    frame_times = playing.play(150, moves=False)
+    indexes = [index for index, times in enumerate(frame_times) if times]
+    assert indexes == [0, 63, 126]
+    assert frame_times[63] == [pytest.approx(63 / RATE)]
 
 
 def test_nothing_is_decoded_before_the_first_key_frame(tmp_path: Path) -> None:
     playing = open_clip(tmp_path, street(75, box_from=1000))
     next(playing.packets)  # the key frame is missed
-    shown = playing.play(30, moves=True)
-    assert [index for index, times in enumerate(shown) if times] == [*range(24, 30)]
-    assert playing.decoder.damaged == 0
+    frame_times = playing.play(30, moves=True)
+    assert [index for index, times in enumerate(frame_times) if times] == [*range(24, 30)]
+    assert playing.decoder.damaged_packets == 0
 
 
 def test_kept_packets_are_added_up_once_each_and_come_back_to_zero() -> None:
@@ -134,11 +134,11 @@ def test_kept_packets_are_added_up_once_each_and_come_back_to_zero() -> None:
             return self._size
 
     for sizes in ([1000] * MAX_KEPT, [MAX_KEPT_BYTES, 1]):
-        kept, packets = KeptPackets(), [Packet(size) for size in sizes]
+        kept_packets, packets = KeptPackets(), [Packet(size) for size in sizes]
         for packet in packets:
-            assert not kept.is_full
-            kept.append(packet)
-        assert kept.is_full
+            assert not kept_packets.is_full
+            kept_packets.append(packet)
+        assert kept_packets.is_full
         assert {packet.reads for packet in packets} == {1}
-        assert len(kept.take_all()) == len(sizes)
-        assert (len(kept), kept.bytes, kept.is_full, kept.take_all()) == (0, 0, False, [])
+        assert len(kept_packets.take_all()) == len(sizes)
+        assert (len(kept_packets), kept_packets.bytes, kept_packets.is_full) == (0, 0, False)

@@ -24,7 +24,7 @@ from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import announce_png, street
 from tests.plate_cameras.streams import take, wait
 
-QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5, frozen_s=1.0)
+QUICK = Limits(first_pause_s=0.1, max_pause_s=0.5, rest_look_s=0.5, frozen_s=1.0)
 USER, PASSWORD = "admin", "p@ss/w#rd?"
 WRITTEN = "admin:p%40ss%2Fw%23rd%3F@"
 REALM, NONCE = "camera", "7ypf"
@@ -102,13 +102,13 @@ def want_basic(handler: Handler) -> None:
 
 
 def want_digest(handler: Handler) -> None:
-    given = handler.headers.get("Authorization", "")
-    pairs = (part.strip().split("=", 1) for part in given.removeprefix("Digest ").split(","))
-    fields = {name: value.strip('"') for name, value in (p for p in pairs if len(p) == 2)}
+    header = handler.headers.get("Authorization", "")
+    pairs = (part.strip().split("=", 1) for part in header.removeprefix("Digest ").split(","))
+    fields = {name: value.strip('"') for name, value in (pair for pair in pairs if len(pair) == 2)}
     first = md5(f"{USER}:{REALM}:{PASSWORD}")
     second = md5(f"GET:{handler.path}")
-    rest = ":".join(fields.get(name, "") for name in ("nonce", "nc", "cnonce", "qop"))
-    if fields.get("response") == md5(f"{first}:{rest}:{second}"):
+    values = ":".join(fields.get(name, "") for name in ("nonce", "nc", "cnonce", "qop"))
+    if fields.get("response") == md5(f"{first}:{values}:{second}"):
         send_picture(handler)
     else:
         challenge = f'Digest realm="{REALM}", nonce="{NONCE}", qop="auth"'
@@ -145,10 +145,11 @@ async def test_a_picture_is_requested_at_the_rate_of_looks(still: Still) -> None
 
 def take_one(still: Still, path: str = "picture", user: str = "") -> list[int]:
     """Return the widths of the frames of one picture."""
-    with SnapshotCapture(address_of(Camera("gate", still.url(path, user)), QUICK), 10, 5.0) as one:
-        packet = next(one.packets())
-        widths = [frame.width for frame in one.decode(packet)]
-        assert [frame.width for frame in one.decode_alone(packet)] == widths
+    address = address_of(Camera("gate", still.url(path, user)), QUICK)
+    with SnapshotCapture(address, 10, 5.0) as capture:
+        packet = next(capture.packets())
+        widths = [frame.width for frame in capture.decode(packet)]
+        assert [frame.width for frame in capture.decode_alone(packet)] == widths
         return widths
 
 
@@ -167,7 +168,7 @@ async def test_a_camera_that_rests_or_fails_is_told_and_requested_again(still: S
         still.repeats = False
         await take(stream, 2)
         await wait(lambda: stream.status.state == "playing", "a picture that changes")
-        still.answer = lambda handler: send(handler, 503)
+        still.answer = answer_with(503)
         await wait(lambda: stream.status.reconnects >= 2, "attempts")
         assert stream.status.state in ("waiting", "connecting")
         assert "the server reports an error of its own" in stream.status.last_error
@@ -192,15 +193,15 @@ def fail(
     address = address_of(Camera("gate", still.url("picture?token=s3cret", user)), QUICK)
     with (
         SnapshotCapture(address, 10, timeout_s) as capture,
-        pytest.raises(SourceError) as failed,
+        pytest.raises(SourceError) as failure,
     ):
         [*islice(capture.packets(), 3)]
-    told = str(failed.value)
-    assert f" http://127.0.0.1:{still.port}: " in told
-    assert "s3cret" not in told
-    assert "p@ss" not in told
-    assert "p%40ss" not in told
-    return told
+    message = str(failure.value)
+    assert f" http://127.0.0.1:{still.port}: " in message
+    assert "s3cret" not in message
+    assert "p@ss" not in message
+    assert "p%40ss" not in message
+    return message
 
 
 def drip(handler: Handler) -> None:
@@ -217,46 +218,48 @@ def send_much(handler: Handler) -> None:
         handler.wfile.write(bytes(1_000_000))
 
 
-def send_large(handler: Handler) -> None:
-    send(handler, 200, announce_png(7200, 7200))
+def answer_with(status: int, body: bytes = b"", **headers: str) -> Callable[[Handler], None]:
+    return lambda handler: send(handler, status, body, **headers)
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
-        pytest.param(lambda h: send(h, 401), "user name or password are wrong", id="401"),
-        pytest.param(lambda h: send(h, 403), "access is denied", id="403"),
-        pytest.param(lambda h: send(h, 404), "there is no such stream", id="404"),
-        pytest.param(lambda h: send(h, 500), "the server reports an error", id="500"),
-        pytest.param(lambda h: send(h, 204), "it answers with 204", id="no content"),
-        pytest.param(lambda h: send(h, 200), "the data are no video", id="nothing"),
-        pytest.param(lambda h: send(h, 200, b"<html>" * 99), "the data are no video", id="page"),
+        pytest.param(answer_with(401), "user name or password are wrong", id="401"),
+        pytest.param(answer_with(403), "access is denied", id="403"),
+        pytest.param(answer_with(404), "there is no such stream", id="404"),
+        pytest.param(answer_with(500), "the server reports an error", id="500"),
+        pytest.param(answer_with(204), "it answers with 204", id="no content"),
+        pytest.param(answer_with(200), "the data are no video", id="nothing"),
+        pytest.param(answer_with(200, b"<html>" * 99), "the data are no video", id="page"),
         pytest.param(drip, "no data came in time", id="slow"),
         pytest.param(send_much, "at most 20 MB", id="much"),
-        pytest.param(send_large, "at most 50 million pixels", id="large"),
-        pytest.param(lambda h: h.wfile.write(b"hello\r\n\r\n"), "no HTTP", id="no HTTP"),
         pytest.param(
-            lambda h: h.connection.shutdown(socket.SHUT_RDWR),
+            answer_with(200, announce_png(7200, 7200)), "at most 50 million pixels", id="large"
+        ),
+        pytest.param(
+            lambda handler: handler.wfile.write(b"hello\r\n\r\n"), "no HTTP", id="no HTTP"
+        ),
+        pytest.param(
+            lambda handler: handler.connection.shutdown(socket.SHUT_RDWR),
             "closed by the other side",
             id="closed",
         ),
         pytest.param(
-            lambda h: send(h, 302, Location="/again?token=s3cret"), "again and again", id="circle"
+            answer_with(302, Location="/again?token=s3cret"), "again and again", id="circle"
         ),
         pytest.param(
-            lambda h: send(h, 302, Location="http://u:s3cret@evil.example/s3cret"),
+            answer_with(302, Location="http://u:s3cret@evil.example/s3cret"),
             "redirects to http://evil.example, another host",
             id="another host",
         ),
-        pytest.param(
-            lambda h: send(h, 302, Location="file:///etc/passwd"), "another host", id="a file"
-        ),
+        pytest.param(answer_with(302, Location="file:///etc/passwd"), "another host", id="a file"),
     ],
 )
 def test_an_answer_that_is_no_picture_is_told(
-    still: Still, answer: Callable[[Handler], None], told: str
+    still: Still, answer: Callable[[Handler], None], message: str
 ) -> None:
-    assert told in fail(still, answer, timeout_s=0.5 if answer is drip else 5.0)
+    assert message in fail(still, answer, timeout_s=0.5 if answer is drip else 5.0)
 
 
 def test_a_redirect_on_the_same_host_is_followed(still: Still) -> None:

@@ -44,34 +44,34 @@ def test_scores_are_probabilities_of_different_texts(
         )
         for time_s, scores, sharpness, width in looks
     ]
-    fused = fuse(observations)
-    scores = [score for _, score in fused.candidates]
+    fusion = fuse(observations)
+    scores = [score for _, score in fusion.candidates]
     assert all(0 <= score <= 1 for score in scores)
     assert sum(scores) <= 1 + 1e-9
     assert scores == sorted(scores, reverse=True)
-    assert len({text for text, _ in fused.candidates}) == len(scores) <= 5
-    assert len(fused.weights) == len(observations)
-    assert sum(fused.weights) == pytest.approx(1) or not any(fused.weights)
+    assert len({text for text, _ in fusion.candidates}) == len(scores) <= 5
+    assert len(fusion.weights) == len(observations)
+    assert sum(fusion.weights) == pytest.approx(1) or not any(fusion.weights)
 
 
-def normalized(scores: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+def normalized(scores_: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     """Return candidates whose texts differ and whose scores sum to at most 1."""
-    whole = max(1.0, sum(score for _, score in scores))
-    return tuple({text: (text, score / whole) for text, score in scores}.values())
+    total = max(1.0, sum(score for _, score in scores_))
+    return tuple({text: (text, score / total) for text, score in scores_}.values())
 
 
 def test_without_a_reading_there_is_no_text() -> None:
-    fused = fuse([look(0, "")])
-    assert (fused.text, fused.score, fused.weights) == ("", 0.0, (0.0,))
+    fusion = fuse([look(0, "")])
+    assert (fusion.text, fusion.score, fusion.weights) == ("", 0.0, (0.0,))
     assert fuse([]).candidates == ()
 
 
 def test_two_looks_are_surer_than_one_if_they_agree() -> None:
-    alone, agreed, disagreed = (
+    score_alone, score_agreed, score_disagreed = (
         fuse([look(0), *more]).score for more in ([], [look(1)], [look(1, WRONG)])
     )
-    assert disagreed < alone < agreed
-    assert alone > 0.7
+    assert score_disagreed < score_alone < score_agreed
+    assert score_alone > 0.7
 
 
 def test_the_score_grows_with_the_score_of_a_look() -> None:
@@ -80,16 +80,16 @@ def test_the_score_grows_with_the_score_of_a_look() -> None:
 
 
 def test_a_smeared_look_that_is_certain_counts_little() -> None:
-    smeared = look(3, WRONG, 1.0, sharpness=0.02)
-    assert fuse([smeared]).score < 0.75
-    fused = fuse([look(0), look(1), look(2), smeared])
-    assert fused.text == RIGHT
-    assert fused.score > 0.95
-    assert fused.weights[3] < 0.1
+    smeared_look = look(3, WRONG, 1.0, sharpness=0.02)
+    assert fuse([smeared_look]).score < 0.75
+    fusion = fuse([look(0), look(1), look(2), smeared_look])
+    assert fusion.text == RIGHT
+    assert fusion.score > 0.95
+    assert fusion.weights[3] < 0.1
 
 
 def test_a_hundred_looks_at_a_standing_car_are_hardly_surer_than_ten() -> None:
-    standing = [observation(n / 25, plate((500, 100), score=0.7)) for n in range(100)]
+    standing = [observation(i / 25, plate((500, 100), score=0.7)) for i in range(100)]
     assert fuse(standing[:10]).score < fuse(standing).score < fuse([look(0), look(1)]).score + 0.2
     assert sum(weigh(standing)) < 3
 
@@ -106,8 +106,8 @@ def test_a_larger_plate_weighs_more() -> None:
 
 @pytest.mark.parametrize("step", [(150, 0), (-150, 0), (0, 150), (0, -150)])
 def test_a_step_in_any_direction_shows_as_much_that_is_new(step: tuple[float, float]) -> None:
-    moved = plate((500 + step[0], 400 + step[1]))
-    weights = weigh([observation(0, plate((500, 400))), observation(0, moved)])
+    second_plate = plate((500 + step[0], 400 + step[1]))
+    weights = weigh([observation(0, plate((500, 400))), observation(0, second_plate)])
     assert weights == pytest.approx([1 / (1 + MAX_CORRELATION * math.exp(-1.5))] * 2)
 
 

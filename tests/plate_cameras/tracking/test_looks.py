@@ -25,11 +25,11 @@ TEXT, OTHER = "A123BC77", "M456OP199"
 def texts(*plates: Plate, pixels: KnownSharpness | None = None) -> list[tuple[str, float]]:
     """Return text and left side of the plates of a frame that count."""
     looks = take_looks(CAMERA, frame(0), Plates(plates), pixels or KnownSharpness())
-    return [(one.text, one.observation.plate.xyxy[0]) for one in looks]
+    return [(look.text, look.observation.plate.xyxy[0]) for look in looks]
 
 
 @pytest.mark.parametrize(
-    ("seen", "best"),
+    ("plate_", "best"),
     [
         pytest.param(plate((0, 0), "", 0.9), ("", 0), id="no reading"),
         pytest.param(
@@ -42,8 +42,10 @@ def texts(*plates: Plate, pixels: KnownSharpness | None = None) -> list[tuple[st
         ),
     ],
 )
-def test_the_best_text_is_the_likeliest_with_a_format(seen: Plate, best: tuple[str, float]) -> None:
-    assert best_text(seen) == best
+def test_the_best_text_is_the_likeliest_with_a_format(
+    plate_: Plate, best: tuple[str, float]
+) -> None:
+    assert best_text(plate_) == best
 
 
 @pytest.mark.parametrize(
@@ -62,8 +64,8 @@ def test_the_best_text_is_the_likeliest_with_a_format(seen: Plate, best: tuple[s
 def test_quality_comes_of_width_and_sharpness(
     width: float, sharpness: float, quality: float
 ) -> None:
-    seen = observation(0, plate((500, 100), width=width), sharpness)
-    assert quality_of(seen) == pytest.approx(quality)
+    observation_ = observation(0, plate((500, 100), width=width), sharpness)
+    assert quality_of(observation_) == pytest.approx(quality)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +85,12 @@ def test_a_box_without_pixels_is_left_out(
     assert len(texts(replace(plate((0, 0), ""), xyxy=xyxy))) == counts
 
 
-def detected(seen: Plate, score: float) -> Plate:
-    return replace(seen, detection_score=score)
+def detected(plate_: Plate, score: float) -> Plate:
+    return replace(plate_, detection_score=score)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "kept"),
+    ("first", "second", "lefts"),
     [
         pytest.param(plate((200, 100)), plate((600, 100), OTHER), [150, 550], id="two vehicles"),
         pytest.param(plate((200, 100), ""), plate((600, 100), ""), [150, 550], id="unread"),
@@ -120,6 +122,6 @@ def detected(seen: Plate, score: float) -> Plate:
     ],
 )
 def test_a_text_that_stands_twice_in_a_frame_is_one_vehicle(
-    first: Plate, second: Plate, kept: list[float]
+    first: Plate, second: Plate, lefts: list[float]
 ) -> None:
-    assert [left for _, left in texts(first, second)] == kept
+    assert [left for _, left in texts(first, second)] == lefts

@@ -28,29 +28,29 @@ SECOND = log(2 * 0.08**2 + 7**2 + 3**2 / 4)
 """The cost after a second, with a speed of up to 7 and an acceleration of up to 3."""
 
 
-def seen_once(seen: Plate | None = None, text: str = "", score: float = 1.0) -> OpenPass:
+def seen_once(plate_: Plate | None = None, text: str = "", score: float = 1.0) -> OpenPass:
     """Return a pass that was seen at 0 s, with a text that is as sure as a test wants."""
-    open_pass = OpenPass.start("1", look(0, seen or plate((300, 200), "")), CAMERA)
-    open_pass.fused = FusedText(((text, score),), (1.0,)) if text else FusedText()
+    open_pass = OpenPass.start("1", look(0, plate_ or plate((300, 200), "")), CAMERA)
+    open_pass.fusion = FusedText(((text, score),), (1.0,)) if text else FusedText()
     return open_pass
 
 
 def standing(text: str = "", score: float = 1.0) -> OpenPass:
     """Return a pass whose vehicle has stood from 0 s to 1 s."""
-    one = seen_once()
+    open_pass = seen_once()
     for time_s in (0.5, 1.0):
-        one.add(look(time_s, plate((300, 200), "")), CAMERA, MOTION_S)
-    one.fused = FusedText(((text, score),), (1.0,)) if text else FusedText()
-    return one
+        open_pass.add(look(time_s, plate((300, 200), "")), CAMERA, MOTION_S)
+    open_pass.fusion = FusedText(((text, score),), (1.0,)) if text else FusedText()
+    return open_pass
 
 
-def cost(open_pass: OpenPass, seen: Look) -> float:
-    predicted = open_pass.motion.predict(seen.observation.time_s, MOTION_S)
-    return cost_of(open_pass, predicted, seen, MOTION_S)
+def cost(open_pass: OpenPass, look_: Look) -> float:
+    prediction = open_pass.motion.predict(look_.observation.time_s, MOTION_S)
+    return cost_of(open_pass, prediction, look_, MOTION_S)
 
 
 @pytest.mark.parametrize(
-    ("seen", "expected"),
+    ("look_", "expected"),
     [
         pytest.param(look(0, plate((300, 200), "")), NOW, id="at once"),
         pytest.param(look(1, plate((300, 200), "")), SECOND, id="after a second"),
@@ -60,26 +60,26 @@ def cost(open_pass: OpenPass, seen: Look) -> float:
         pytest.param(look(1.6, plate((300, 200), "")), NEW_PASS, id="too late for a prediction"),
     ],
 )
-def test_the_cost_of_a_moving_plate_is_that_of_its_prediction(seen: Look, expected: float) -> None:
-    assert cost(seen_once(), seen) == pytest.approx(expected)
+def test_the_cost_of_a_moving_plate_is_that_of_its_prediction(look_: Look, expected: float) -> None:
+    assert cost(seen_once(), look_) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("missed", "more"), [(1, 1), (2, 2), (4, 4), (9, 4)])
-def test_each_frame_that_did_not_show_the_plate_costs(missed: int, more: float) -> None:
-    one = seen_once()
-    for _ in range(missed):
-        one.miss(0.1)
-    assert cost(one, look(1, plate((300, 200), ""))) == pytest.approx(SECOND + more)
+@pytest.mark.parametrize(("missed_frames", "more"), [(1, 1), (2, 2), (4, 4), (9, 4)])
+def test_each_frame_that_did_not_show_the_plate_costs(missed_frames: int, more: float) -> None:
+    open_pass = seen_once()
+    for _ in range(missed_frames):
+        open_pass.miss(0.1)
+    assert cost(open_pass, look(1, plate((300, 200), ""))) == pytest.approx(SECOND + more)
 
 
-def stretched(seen: Plate, factor: float) -> Plate:
+def stretched(plate_: Plate, factor: float) -> Plate:
     """Return a plate of another height."""
-    x0, y0, x1, y1 = seen.xyxy
-    return replace(seen, xyxy=(x0, y0, x1, y0 + (y1 - y0) * factor))
+    x0, y0, x1, y1 = plate_.xyxy
+    return replace(plate_, xyxy=(x0, y0, x1, y0 + (y1 - y0) * factor))
 
 
 @pytest.mark.parametrize(
-    ("seen", "is_possible"),
+    ("plate_", "is_possible"),
     [
         pytest.param(plate((300, 200), TEXT, width=390), True, id="3.9 times as large"),
         pytest.param(plate((300, 200), TEXT, width=410), False, id="4.1 times as large"),
@@ -90,8 +90,8 @@ def stretched(seen: Plate, factor: float) -> Plate:
         pytest.param(stretched(plate((300, 200), TEXT), exp(-0.71)), False, id="half as high"),
     ],
 )
-def test_a_plate_keeps_its_size_and_shape_by_and_large(seen: Plate, is_possible: bool) -> None:
-    assert (cost(seen_once(text=TEXT), look(1, seen)) < NEW_PASS) == is_possible
+def test_a_plate_keeps_its_size_and_shape_by_and_large(plate_: Plate, is_possible: bool) -> None:
+    assert (cost(seen_once(text=TEXT), look(1, plate_)) < NEW_PASS) == is_possible
 
 
 CUT = stretched(plate((35, 200), "", width=70), 3.0)
@@ -124,21 +124,21 @@ def test_the_shape_of_a_plate_that_the_edge_cuts_says_nothing(first: Plate, seco
 def test_a_vehicle_that_stood_is_looked_for_at_its_place(
     place: tuple[float, float], width: float, expected: float
 ) -> None:
-    seen = look(9, plate(place, "", width=width))
-    assert cost(standing(), seen) == pytest.approx(expected, abs=1e-6)
+    look_ = look(9, plate(place, "", width=width))
+    assert cost(standing(), look_) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_standing_vehicle_costs_no_more_than_its_prediction() -> None:
-    one = standing()
-    predicted = one.motion.predict(1.25, MOTION_S)
-    seen = look(1.25, plate((390, 200), ""))
-    squared, vagueness = predicted.misfit(seen)
-    assert 0.5 * squared + vagueness > 1.8
-    assert cost(one, seen) == pytest.approx(1.8, abs=1e-6)
-    here = look(1.25, plate((300, 200), ""))
-    squared, vagueness = predicted.misfit(here)
-    assert cost(one, here) == pytest.approx(0.5 * squared + vagueness)
-    assert cost(one, here) < 0
+    open_pass = standing()
+    prediction = open_pass.motion.predict(1.25, MOTION_S)
+    look_ = look(1.25, plate((390, 200), ""))
+    squared_distance, vagueness = prediction.misfit(look_)
+    assert 0.5 * squared_distance + vagueness > 1.8
+    assert cost(open_pass, look_) == pytest.approx(1.8, abs=1e-6)
+    look_here = look(1.25, plate((300, 200), ""))
+    squared_distance, vagueness = prediction.misfit(look_here)
+    assert cost(open_pass, look_here) == pytest.approx(0.5 * squared_distance + vagueness)
+    assert cost(open_pass, look_here) < 0
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_a_standing_vehicle_costs_no_more_than_its_prediction() -> None:
 def test_after_a_standing_vehicle_was_hidden_a_text_must_be_the_same(
     text: str, expected: float
 ) -> None:
-    one = standing(TEXT)
-    one.miss(1)
-    one.miss(1)
-    seen = look(2.75, plate((300, 200), text, 1.0))
-    assert cost(one, seen) == pytest.approx(expected, abs=1e-6)
+    open_pass = standing(TEXT)
+    open_pass.miss(1)
+    open_pass.miss(1)
+    look_ = look(2.75, plate((300, 200), text, 1.0))
+    assert cost(open_pass, look_) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_after_a_standing_vehicle_was_hidden_a_text_must_be_the_same(
 def test_the_same_text_is_the_same_vehicle_as_far_as_it_can_have_come(
     x: float, time_s: float, expected: float | None
 ) -> None:
-    found = cost(seen_once(text=TEXT), look(time_s, plate((x, 200), TEXT, 1.0)))
-    assert found == pytest.approx(expected) if expected else found >= NEW_PASS
+    cost_ = cost(seen_once(text=TEXT), look(time_s, plate((x, 200), TEXT, 1.0)))
+    assert cost_ == pytest.approx(expected) if expected else cost_ >= NEW_PASS
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_the_same_text_is_the_same_vehicle_as_far_as_it_can_have_come(
 def test_texts_that_are_certain_cost_by_their_different_characters(
     text: str, expected: tuple[float, bool]
 ) -> None:
-    found = compare_texts(seen_once(text=TEXT), look(0, plate((300, 200), text, 1.0)))
-    assert found == expected
+    comparison = compare_texts(seen_once(text=TEXT), look(0, plate((300, 200), text, 1.0)))
+    assert comparison == expected
 
 
 def test_a_plate_without_a_text_is_like_any_text_whatever_its_score_is() -> None:
@@ -210,10 +210,10 @@ def test_a_plate_without_a_text_is_like_any_text_whatever_its_score_is() -> None
 def test_texts_weigh_as_much_as_they_are_sure(
     text: str, score: float, expected: tuple[float, bool]
 ) -> None:
-    found = compare_texts(
+    comparison = compare_texts(
         seen_once(text=TEXT, score=score), look(0, plate((300, 200), text, score))
     )
-    assert found == (pytest.approx(expected[0]), expected[1])
+    assert comparison == (pytest.approx(expected[0]), expected[1])
 
 
 @pytest.mark.parametrize(
@@ -234,13 +234,13 @@ def test_a_pass_is_expected_within_a_plate_width(
     assert is_expected(seen_once(), look(0.25, plate(middle, "", width=width))) == is_there
 
 
-@pytest.mark.parametrize(("missed", "moves", "stands"), [(1, True, True), (2, False, True)])
+@pytest.mark.parametrize(("missed_frames", "moves", "stands"), [(1, True, True), (2, False, True)])
 def test_only_a_standing_vehicle_is_expected_after_two_frames_without_it(
-    missed: int, moves: bool, stands: bool
+    missed_frames: int, moves: bool, stands: bool
 ) -> None:
-    seen = look(1.5, plate((300, 200), ""))
+    look_ = look(1.5, plate((300, 200), ""))
     passes = seen_once(), standing()
-    for one in passes:
-        for _ in range(missed):
-            one.miss(0.25)
-    assert [is_expected(one, seen) for one in passes] == [moves, stands]
+    for open_pass in passes:
+        for _ in range(missed_frames):
+            open_pass.miss(0.25)
+    assert [is_expected(open_pass, look_) for open_pass in passes] == [moves, stands]

@@ -31,8 +31,8 @@ def test_a_coordinate_stays_as_it_is_for_no_time() -> None:
 
 def test_a_measurement_moves_a_coordinate_by_its_share_of_the_variance() -> None:
     axis = Axis(value=10, variance=7, rate=2, covariance=4, rate_variance=3)
-    corrected = axis.correct(measured=26, noise=3)  # gains: 7 / 16 and 4 / 16
-    assert values(corrected) == (17, 3.9375, 6, 2.25, 2)
+    axis_after = axis.correct(measurement=26, noise=3)  # gains: 7 / 16 and 4 / 16
+    assert values(axis_after) == (17, 3.9375, 6, 2.25, 2)
 
 
 def test_a_plate_that_was_seen_once_stands_with_an_unknown_speed() -> None:
@@ -58,35 +58,35 @@ MOVING = Motion(1.0, Axis(0.3, 0, rate=0.1), Axis(0.2, 0, rate=-0.02), Axis(log(
     ("time_s", "after_s"), [(0.5, 0), (1, 0), (1.5, 0.5), (2.5, 1.5), (2.6, 1.5), (9, 1.5)]
 )
 def test_a_plate_goes_on_for_the_longest_time_and_stops(time_s: float, after_s: float) -> None:
-    predicted = MOVING.predict(time_s, 1.5)
+    prediction = MOVING.predict(time_s, 1.5)
     force, growth = 0.3**2, 0.8**2  # three plate widths a second squared
-    assert predicted.time_s == time_s
-    assert predicted.x.value == pytest.approx(0.3 + 0.1 * after_s)
-    assert predicted.y.value == pytest.approx(0.2 - 0.02 * after_s)
-    assert predicted.log_size.value == pytest.approx(log(0.1) + 0.5 * after_s)
-    spread = predicted.x.variance, predicted.y.variance, predicted.log_size.variance
-    assert spread == pytest.approx([after_s**4 / 4 * one for one in (force, force, growth)])
+    assert prediction.time_s == time_s
+    assert prediction.x.value == pytest.approx(0.3 + 0.1 * after_s)
+    assert prediction.y.value == pytest.approx(0.2 - 0.02 * after_s)
+    assert prediction.log_size.value == pytest.approx(log(0.1) + 0.5 * after_s)
+    spread = prediction.x.variance, prediction.y.variance, prediction.log_size.variance
+    assert spread == pytest.approx([after_s**4 / 4 * power for power in (force, force, growth)])
 
 
 def test_a_look_as_certain_as_the_prediction_moves_it_half_the_way() -> None:
     motion = Motion.start(look(0, PLATE))
-    corrected = motion.correct(look(0, plate((320, 190), width=100 * exp(0.2))))
+    motion_after = motion.correct(look(0, plate((320, 190), width=100 * exp(0.2))))
     noise = (0.008 * exp(0.2)) ** 2  # that of a larger plate is greater
     gain = NOISE / (NOISE + noise)
-    assert corrected.x.value == pytest.approx(0.3 + gain * 0.02)
-    assert corrected.y.value == pytest.approx(0.2 - gain * 0.01)
-    assert corrected.x.variance == corrected.y.variance == pytest.approx((1 - gain) * NOISE)
-    assert corrected.log_size.value == pytest.approx(log(0.1) + 0.1)
-    assert corrected.log_size.variance == pytest.approx(SIZE_NOISE / 2)
+    assert motion_after.x.value == pytest.approx(0.3 + gain * 0.02)
+    assert motion_after.y.value == pytest.approx(0.2 - gain * 0.01)
+    assert motion_after.x.variance == motion_after.y.variance == pytest.approx((1 - gain) * NOISE)
+    assert motion_after.log_size.value == pytest.approx(log(0.1) + 0.1)
+    assert motion_after.log_size.variance == pytest.approx(SIZE_NOISE / 2)
 
 
 def test_a_misfit_counts_standard_deviations_and_the_area_of_the_prediction() -> None:
-    predicted = Motion(
+    prediction = Motion(
         0,
         Axis(0.28, 0.01**2 - NOISE),
         Axis(0.22, 0.02**2 - NOISE),
         Axis(log(0.1) - 0.3, 0.1**2 - SIZE_NOISE),
     )
-    squared, vagueness = predicted.misfit(look(0, PLATE))
-    assert squared == pytest.approx(2**2 + 1**2 + 3**2)
+    squared_distance, vagueness = prediction.misfit(look(0, PLATE))
+    assert squared_distance == pytest.approx(2**2 + 1**2 + 3**2)
     assert vagueness == pytest.approx(log(0.1 * 0.2))

@@ -33,14 +33,14 @@ def drive(
     """Return the pass of a vehicle whose plate was seen at these times."""
     (first_s, first), *others = looks
     open_pass = OpenPass.start(pass_id, look(first_s, first), camera)
-    for time_s, seen in others:
-        open_pass.add(look(time_s, seen), camera, MAX_STEP_S)
+    for time_s, plate_ in others:
+        open_pass.add(look(time_s, plate_), camera, MAX_STEP_S)
     return open_pass
 
 
 def to_the_right(*xs: float, text: str = TEXT, from_s: float = 0.0) -> list[tuple[float, Plate]]:
     """Return the looks of a vehicle at these places, two in a second."""
-    return [(from_s + n / 2, plate((x, 200), text)) for n, x in enumerate(xs)]
+    return [(from_s + i / 2, plate((x, 200), text)) for i, x in enumerate(xs)]
 
 
 def describe(open_pass: OpenPass, camera: Camera = CAMERA) -> Pass:
@@ -77,7 +77,7 @@ def test_the_way_round_the_end_of_a_line_crosses_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "text", "found"),
+    ("service_format", "text", "expected_format"),
     [
         pytest.param("of_the_service", TEXT, "of_the_service", id="as the service named it"),
         pytest.param("", TEXT, "ru_car", id="first that fits"),
@@ -86,14 +86,16 @@ def test_the_way_round_the_end_of_a_line_crosses_nothing() -> None:
         pytest.param("", "X", "", id="no format"),
     ],
 )
-def test_the_format_is_that_of_the_text(named: str, text: str, found: str) -> None:
+def test_the_format_is_that_of_the_text(
+    service_format: str, text: str, expected_format: str
+) -> None:
     looks = [(0.0, replace(plate((200, 200), OTHER, 0.3), format="of_another"))]
     looks += [
-        (time_s, replace(seen, format=named))
-        for time_s, seen in to_the_right(300, 400, 500, text=text, from_s=0.5)
+        (time_s, replace(plate_, format=service_format))
+        for time_s, plate_ in to_the_right(300, 400, 500, text=text, from_s=0.5)
     ]
-    described = describe(drive(looks))
-    assert (described.text, described.format) == (text, found)
+    vehicle_pass = describe(drive(looks))
+    assert (vehicle_pass.text, vehicle_pass.format) == (text, expected_format)
 
 
 def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
@@ -102,16 +104,18 @@ def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
     open_pass = OpenPass.start("1", look_at(shots[0], plate((300, 200), score=0.7)), camera)
     for shot, x in zip(shots[1:], (600, 900), strict=True):
         open_pass.add(look_at(shot, plate((x, 200), score=0.95)), camera, MAX_STEP_S)
-    seen = describe(open_pass, camera)
-    assert (seen.id, seen.camera, seen.progress, seen.clock) == ("1", "gate", "agreed", "wall")
-    assert (seen.first_seen_s, seen.last_seen_s, seen.last_moment_s) == (1000, 1001, 71)
-    assert [each.time_s for each in seen.observations] == [1000, 1000.5, 1001]
-    assert [each.time_s for each in seen.crossings] == [1000.5]
-    assert seen.best.observation.time_s == 1000.5
-    assert seen.best.observation == seen.observations[1]
-    assert seen.speed_widths_s == pytest.approx(6)
-    assert sum(each.weight for each in seen.observations) == pytest.approx(1)
-    assert seen.observations[0].weight < seen.observations[1].weight
+    vehicle_pass = describe(open_pass, camera)
+    assert (vehicle_pass.id, vehicle_pass.camera) == ("1", "gate")
+    assert (vehicle_pass.progress, vehicle_pass.clock) == ("agreed", "wall")
+    assert (vehicle_pass.first_seen_s, vehicle_pass.last_seen_s) == (1000, 1001)
+    assert vehicle_pass.last_moment_s == 71
+    assert [item.time_s for item in vehicle_pass.observations] == [1000, 1000.5, 1001]
+    assert [item.time_s for item in vehicle_pass.crossings] == [1000.5]
+    assert vehicle_pass.best.observation.time_s == 1000.5
+    assert vehicle_pass.best.observation == vehicle_pass.observations[1]
+    assert vehicle_pass.speed_widths_s == pytest.approx(6)
+    assert sum(item.weight for item in vehicle_pass.observations) == pytest.approx(1)
+    assert vehicle_pass.observations[0].weight < vehicle_pass.observations[1].weight
 
 
 CAMERA_WITH_ALL = replace(CAMERA, zones=(LEFT, RIGHT), lines=(MIDDLE,))
@@ -126,24 +130,26 @@ def two_tracks() -> tuple[OpenPass, OpenPass]:
 
 @pytest.mark.parametrize("order", [1, -1], ids=["the earlier", "the later"])
 def test_either_track_absorbs_the_other(order: int) -> None:
-    kept, other = two_tracks()[::order]
+    survivor, other = two_tracks()[::order]
     other.miss(0.5)
-    last = max(kept, other, key=lambda one: one.last_seen_s)
-    missed = last.missed_s, last.missed_frames
+    last = max(survivor, other, key=lambda open_pass: open_pass.last_seen_s)
+    missed_before = last.missed_s, last.missed_frames
     motion, shape = last.motion, last.last_look
-    kept.absorb(other)
-    assert (kept.agreeing, len(kept.fused.weights)) == (6, 6)
-    assert (kept.looks, kept.first_seen_s, kept.last_seen_s) == (6, 0, 3)
-    assert [observation.time_s for observation in kept.observations] == [0, 0.5, 1, 2, 2.5, 3]
-    assert (kept.motion, kept.last_look) == (motion, shape)
-    assert (kept.missed_s, kept.missed_frames) == missed
-    assert kept.zones == (("left", "right"), ("right", "left"))[order < 0]
-    assert [(crossing.side, crossing.time_s) for crossing in kept.crossings] == [
+    survivor.absorb(other)
+    assert (survivor.agreements, len(survivor.fusion.weights)) == (6, 6)
+    assert (survivor.looks, survivor.first_seen_s, survivor.last_seen_s) == (6, 0, 3)
+    assert [observation.time_s for observation in survivor.observations] == [0, 0.5, 1, 2, 2.5, 3]
+    assert (survivor.motion, survivor.last_look) == (motion, shape)
+    assert (survivor.missed_s, survivor.missed_frames) == missed_before
+    assert survivor.zones == (("left", "right"), ("right", "left"))[order < 0]
+    assert [(crossing.side, crossing.time_s) for crossing in survivor.crossings] == [
         ("left", 1),
         ("right", 2.5),
     ]
-    kept.add(look(3.5, plate((600, 200))), CAMERA_WITH_ALL, MAX_STEP_S)  # from where it was last
-    assert [crossing.time_s for crossing in kept.crossings] == [1, 2.5, 3.5]
+    survivor.add(
+        look(3.5, plate((600, 200))), CAMERA_WITH_ALL, MAX_STEP_S
+    )  # from where it was last
+    assert [crossing.time_s for crossing in survivor.crossings] == [1, 2.5, 3.5]
 
 
 def test_a_start_comes_with_its_clock() -> None:
@@ -157,10 +163,9 @@ def test_a_start_comes_with_its_clock() -> None:
 
 def test_a_pass_tells_its_speed_on_the_road_only_with_the_angle_of_view() -> None:
     widths = [1000 / ahead_m for ahead_m in range(20, 12, -1)]  # two metres in a second
-    boxes = [(500 - w / 2, 250 - w / 8, 500 + w / 2, 250 + w / 8) for w in widths]
-    looks = [(n / 2, replace(plate((0, 0), TEXT), xyxy=box)) for n, box in enumerate(boxes)]
-    told = describe(drive(looks), replace(CAMERA, view_angle_deg=30.0))
-    assert told.speed_kmh == pytest.approx(7.2, rel=0.01)
+    looks = [(i / 2, plate((500, 250), TEXT, width=width)) for i, width in enumerate(widths)]
+    vehicle_pass = describe(drive(looks), replace(CAMERA, view_angle_deg=30.0))
+    assert vehicle_pass.speed_kmh == pytest.approx(7.2, rel=0.01)
     assert describe(drive(looks)).speed_kmh is None
 
 
@@ -168,18 +173,18 @@ LIKELY = ("A111AA77", "A222AA77", "A333AA77", "A444AA77")
 
 
 @pytest.mark.parametrize(
-    ("likely", "times_s"),
+    ("likely_texts", "times_s"),
     [
         pytest.param(LIKELY, [0, 1, 2, 0], id="the least likely"),
         pytest.param(LIKELY[1:], [1, 1, 2, 3], id="not likely any more"),
     ],
 )
 def test_of_too_many_texts_one_has_no_frame_of_its_own(
-    likely: tuple[str, ...], times_s: list[float]
+    likely_texts: tuple[str, ...], times_s: list[float]
 ) -> None:
     """For that text, the best frame of all is shown."""
     frames = BestFrames()
     for number, text in enumerate(LIKELY):
-        frames.add(look(number, plate((300, 200), text, 0.9 - number / 10)), likely)
+        frames.add(look(number, plate((300, 200), text, 0.9 - number / 10)), likely_texts)
     assert len({*times_s}) == MAX_FRAMES
     assert [frames.observation(text).time_s for text in LIKELY] == times_s

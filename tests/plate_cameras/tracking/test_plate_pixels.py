@@ -36,19 +36,19 @@ def test_a_smear_makes_a_plate_less_sharp(street: np.ndarray) -> None:
 
 
 def test_without_plates_no_frame_is_decoded() -> None:
-    broken = Frame("gate", 7, 0.0, "wall", b"no picture", (10, 10))
-    assert PlatePixels().measure(broken, []) == []
+    broken_frame = Frame("gate", 7, 0.0, "wall", b"no picture", (10, 10))
+    assert PlatePixels().measure(broken_frame, []) == []
     with pytest.raises(PictureError, match="frame 7 of gate: wanted a JPEG file"):
-        PlatePixels().measure(broken, [BOX])
+        PlatePixels().measure(broken_frame, [BOX])
 
 
 def test_a_crop_is_the_plate_with_a_margin(street: np.ndarray) -> None:
     crop = decode(PlatePixels().crop(make_frame(street), BOX, []))
     margin = round(0.5 * (BOX[3] - BOX[1]))
     x0, y0 = int(BOX[0]) - margin, int(BOX[1]) - margin
-    wanted = street[y0 : round(BOX[3]) + margin, x0 : round(BOX[2]) + margin]
-    assert crop.shape == wanted.shape
-    assert abs(crop.astype(float) - wanted).mean() < 6
+    expected_crop = street[y0 : round(BOX[3]) + margin, x0 : round(BOX[2]) + margin]
+    assert crop.shape == expected_crop.shape
+    assert abs(crop.astype(float) - expected_crop).mean() < 6
 
 
 def test_another_plate_in_a_crop_is_hidden(street: np.ndarray) -> None:

@@ -37,7 +37,7 @@ def drive(
         source: Source of the readings.
     """
     rng, turn = np.random.default_rng(0), radians(pan_deg)
-    seen = []
+    observations = []
     for number in range(looks):
         ahead = 30 - way_m(number / 8)
         corners = []
@@ -48,8 +48,8 @@ def drive(
             corners += [640 + FOCAL_PX * across / depth, 360 + FOCAL_PX * (3 + y) / depth]
         box = tuple(np.array(corners) + rng.normal(0, noise_px, 4) if noise_px else corners)
         seen_at = observation(number / 8, replace(plate((0, 0)), xyxy=box))
-        seen.append(replace(seen_at, source=source))
-    return seen
+        observations.append(replace(seen_at, source=source))
+    return observations
 
 
 def at_speed(time_s: float) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Camera, Zone
-from plate_cameras.frames import Frame, Sent
+from plate_cameras.frames import Frame, Upload
 from plate_cameras.gates.conditions import is_settled
 from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.pass_tracker import PassTracker
@@ -23,10 +23,10 @@ LEFT, RIGHT = (0.2 * 1000, 0.6 * 500), (0.8 * 1000, 0.6 * 500)
 async def finish() -> None: ...
 
 
-def sent(at_s: float, text: str = "", score: float = 0.9, digest: bytes = b"") -> Frame:
+def upload(at_s: float, text: str = "", score: float = 0.9, digest: bytes = b"") -> Frame:
     """Return a picture of a time, with the camera's own reading."""
     frame, name = live_frame(at_s, 1e9 + at_s), f"{at_s:g}".encode()
-    return replace(frame, jpeg=name, sent=Sent(digest or name, finish, finish, text, score))
+    return replace(frame, jpeg=name, upload=Upload(digest or name, finish, finish, text, score))
 
 
 def tracker(camera: Camera = CAMERA) -> SentTracker:
@@ -36,19 +36,21 @@ def tracker(camera: Camera = CAMERA) -> SentTracker:
 def passes(*pictures: tuple[Frame, tuple[Plate, ...]], camera: Camera = CAMERA) -> list[PassEvent]:
     """Return the events of some pictures and of their end."""
     follower = tracker(camera)
-    events = [event for frame, seen in pictures for event in follower.update(frame, Plates(seen))]
+    events = list[PassEvent]()
+    for frame, plates in pictures:
+        events += follower.update(frame, Plates(plates))
     return events + follower.close()
 
 
 def test_one_picture_is_a_pass_and_two_readings_agree() -> None:
-    events = passes((sent(0, "A123BC77"), (plate(LEFT, score=0.95),)))
+    events = passes((upload(0, "A123BC77"), (plate(LEFT, score=0.95),)))
     assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
     assert is_settled(events[0].vehicle_pass, 0.9)
     assert [reading.source for reading in events[0].vehicle_pass.observations] == ["", "camera"]
 
 
 def test_our_reading_alone_is_a_pass_that_opens_no_gate() -> None:
-    events = passes((sent(0), (plate(LEFT, score=0.95),)))
+    events = passes((upload(0), (plate(LEFT, score=0.95),)))
     assert kinds(events) == [("closed", "A123BC77")]
     assert not is_settled(events[0].vehicle_pass, 0.0)
 
@@ -58,8 +60,8 @@ def test_our_reading_alone_is_a_pass_that_opens_no_gate() -> None:
     [(0.97, 0.8, "A123BC77"), (0.5, 0.9, "A123BC78")],
 )
 def test_the_surer_reading_decides(ours: float, camera_score: float, text: str) -> None:
-    seen = plate(LEFT, "A123BC77", ours)
-    [event] = passes((sent(0, "A123BC78", camera_score), (seen,)))
+    plate_ = plate(LEFT, "A123BC77", ours)
+    [event] = passes((upload(0, "A123BC78", camera_score), (plate_,)))
     assert event.vehicle_pass.text in (text, "")
     assert event.vehicle_pass.candidates[0][0] == text
     assert {reading.plate.text for reading in event.vehicle_pass.observations} == {
@@ -69,39 +71,43 @@ def test_the_surer_reading_decides(ours: float, camera_score: float, text: str) 
 
 
 def test_a_plate_that_only_the_camera_has_read_keeps_no_picture() -> None:
-    [event] = passes((sent(0, "A123BC77"), ()))
+    [event] = passes((upload(0, "A123BC77"), ()))
     assert event.vehicle_pass.text == "A123BC77"
     assert event.vehicle_pass.zones == ()
     assert event.vehicle_pass.best.pictures == ()
 
 
 def test_the_vehicle_is_the_one_that_the_camera_has_read() -> None:
-    parked, passing = plate(LEFT, "M456OP199", width=200), plate(RIGHT, "A123BC77")
-    [event] = passes((sent(0, "A123BC71", 0.5), (parked, passing)))
-    assert event.vehicle_pass.best.observation.plate == passing
-    assert len(passes((sent(0), (parked, passing)))) == 2
+    parked_plate, passing_plate = plate(LEFT, "M456OP199", width=200), plate(RIGHT, "A123BC77")
+    [event] = passes((upload(0, "A123BC71", 0.5), (parked_plate, passing_plate)))
+    assert event.vehicle_pass.best.observation.plate == passing_plate
+    assert len(passes((upload(0), (parked_plate, passing_plate)))) == 2
 
 
 def test_pictures_with_the_same_text_are_one_vehicle_whatever_their_order() -> None:
-    shown = (plate(LEFT),)
-    events = passes((sent(5, "A123BC77"), shown), (sent(2), shown), (sent(7), shown))
+    plates = (plate(LEFT),)
+    events = passes((upload(5, "A123BC77"), plates), (upload(2), plates), (upload(7), plates))
     assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
-    closed = events[-1].vehicle_pass
-    assert [round(reading.time_s - 1e9) for reading in closed.observations] == [2, 5, 5, 7]
+    vehicle_pass = events[-1].vehicle_pass
+    assert [round(reading.time_s - 1e9) for reading in vehicle_pass.observations] == [2, 5, 5, 7]
 
 
 def test_a_late_picture_is_a_pass_of_its_time() -> None:
-    shown = (plate(LEFT, score=0.95),)
-    events = passes((sent(7200, "A123BC77"), shown), (sent(0, "A123BC77"), shown))
-    closed = [event.vehicle_pass for event in events if event.kind == "closed"]
-    assert sorted(round(passed.first_seen_s - 1e9) for passed in closed) == [0, 7200]
-    assert {passed.last_moment_s for passed in closed} == {0, 7200}  # by which gates tell its age
+    plates = (plate(LEFT, score=0.95),)
+    events = passes((upload(7200, "A123BC77"), plates), (upload(0, "A123BC77"), plates))
+    vehicle_passes = [event.vehicle_pass for event in events if event.kind == "closed"]
+    assert sorted(round(vehicle_pass.first_seen_s - 1e9) for vehicle_pass in vehicle_passes) == [
+        0,
+        7200,
+    ]
+    moments = {vehicle_pass.last_moment_s for vehicle_pass in vehicle_passes}
+    assert moments == {0, 7200}  # gates tell the age by it
 
 
 def test_a_pass_ends_when_no_more_pictures_come() -> None:
     follower = tracker()
-    follower.update(sent(7200, "A123BC77"), Plates((plate(LEFT),)))
-    follower.update(sent(0, "M456OP199"), Plates((plate(LEFT, "M456OP199"),)))
+    follower.update(upload(7200, "A123BC77"), Plates((plate(LEFT),)))
+    follower.update(upload(0, "M456OP199"), Plates((plate(LEFT, "M456OP199"),)))
     assert follower.advance(7205) == []
     assert {event.kind for event in follower.advance(7211)} == {"closed"}
     assert follower.open_passes == 0
@@ -109,7 +115,7 @@ def test_a_pass_ends_when_no_more_pictures_come() -> None:
 
 def test_a_message_of_a_camera_makes_the_same_pass_whenever_it_is_read() -> None:
     def id_of(digest: bytes, camera: Camera = CAMERA) -> str:
-        picture = (sent(0, "A123BC77", digest=digest), (plate(LEFT),))
+        picture = (upload(0, "A123BC77", digest=digest), (plate(LEFT),))
         return passes(picture, camera=camera)[-1].vehicle_pass.id
 
     first = id_of(b"a digest of a message")
@@ -119,16 +125,16 @@ def test_a_message_of_a_camera_makes_the_same_pass_whenever_it_is_read() -> None
 
 
 def test_a_copy_of_a_picture_is_no_second_look() -> None:
-    first, copied = sent(0, digest=b"a.jpg"), sent(2, digest=b"copy of a.jpg")
-    shown = (plate(LEFT, score=0.95),)
-    events = passes((first, shown), (replace(copied, jpeg=first.jpeg), shown))
+    first, copy = upload(0, digest=b"a.jpg"), upload(2, digest=b"copy of a.jpg")
+    plates = (plate(LEFT, score=0.95),)
+    events = passes((first, plates), (replace(copy, jpeg=first.jpeg), plates))
     assert kinds(events) == [("closed", "A123BC77")]
     assert not is_settled(events[0].vehicle_pass, 0.0)
 
 
 def test_what_cameras_alone_say_opens_no_gate() -> None:
     """However often it sends, it agrees with nobody."""
-    [event] = passes(*((sent(at, "A123BC77"), ()) for at in range(5)))
+    [event] = passes(*((upload(at, "A123BC77"), ()) for at in range(5)))
     assert kinds([event]) == [("closed", "A123BC77")]
     assert not is_settled(replace(event.vehicle_pass, progress="agreed"), 0.0)
 
@@ -137,7 +143,7 @@ AREA = Zone("drive", ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)))
 
 
 @pytest.mark.parametrize(
-    ("area", "seen", "count"),
+    ("area", "middle", "count"),
     [
         pytest.param({"zones": (AREA,), "only_in_zones": True}, LEFT, 0, id="outside"),
         pytest.param({"zones": (AREA,), "only_in_zones": True}, RIGHT, 1, id="inside"),
@@ -147,11 +153,11 @@ AREA = Zone("drive", ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)))
     ],
 )
 def test_zones_and_masks_count_as_for_streams(
-    area: dict[str, object], seen: tuple[float, float] | None, count: int
+    area: dict[str, object], middle: tuple[float, float] | None, count: int
 ) -> None:
     camera = replace(CAMERA, **area)  # type: ignore[arg-type]
-    shown = (plate(seen),) if seen else ()
-    events = passes((sent(0, "A123BC77"), shown), camera=camera)
+    plates = (plate(middle),) if middle else ()
+    events = passes((upload(0, "A123BC77"), plates), camera=camera)
     assert sum(event.kind == "closed" for event in events) == count
 
 

@@ -38,14 +38,14 @@ def drive(
     """
     rng = np.random.default_rng(seed)
     step_m = rng.uniform(2, 14) / rate
-    seen = []
+    observations = []
     for number in range(100):
         x = from_m[0] + number * step_m * sin(radians(heading))
         ahead = from_m[1] - number * step_m * cos(radians(heading))
         box = _see(rng, x, ahead, noise, swing) if ahead > 3 else None
         if box is not None:
-            seen.append(observation(number / rate, replace(plate((0, 0)), xyxy=box)))
-    return seen
+            observations.append(observation(number / rate, replace(plate((0, 0)), xyxy=box)))
+    return observations
 
 
 def _see(
@@ -54,16 +54,16 @@ def _see(
     """Return the box of a plate, which the frame's edge may cut; None if it cuts most of it."""
     size = FOCAL_PX / ahead * np.array(PLATE_M)
     middle = np.array(SIZE_WH) / 2 + FOCAL_PX / ahead * np.array([x, CAMERA_M - ahead / 4])
-    scaled = size * exp(rng.normal(0, swing))
-    box = np.concatenate([middle - scaled / 2, middle + scaled / 2])
+    box_size = size * exp(rng.normal(0, swing))
+    box = np.concatenate([middle - box_size / 2, middle + box_size / 2])
     box += rng.normal(0, noise, 4) * np.concatenate([size, size]) / 2**0.5
     box = box.clip(0, FRAME)
-    is_seen = box[2] - box[0] > size[0] / 3 and box[3] - box[1] > size[1] / 2 and size[0] > 18
-    return tuple(map(float, box)) if is_seen else None
+    is_visible = box[2] - box[0] > size[0] / 3 and box[3] - box[1] > size[1] / 2 and size[0] > 18
+    return tuple(map(float, box)) if is_visible else None
 
 
 def directions(passes: Sequence[Sequence[Observation]]) -> set[str]:
-    return {direction_of(one) for one in passes}
+    return {direction_of(observations) for observations in passes}
 
 
 @pytest.mark.parametrize("rate", [2.0, 10.0])
@@ -87,32 +87,33 @@ def test_a_vehicle_that_passes_sideways_has_no_direction_at_any_look(
     passes = [
         drive(seed, 90, from_m=(-15, 8 + seed % 12), noise=noise, swing=swing) for seed in SEEDS
     ]
-    assert directions([one[:end] for one in passes for end in range(2, min(14, len(one)))]) == {""}
+    beginnings = [looks[:end] for looks in passes for end in range(2, min(14, len(looks)))]
+    assert directions(beginnings) == {""}
 
 
 @pytest.mark.parametrize("rate", [2.0, 4.0])
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 @pytest.mark.parametrize(
-    ("heading", "ahead_m", "wanted"), [(4.0, 25.0, "towards"), (176.0, 4.0, "away")]
+    ("heading", "ahead_m", "direction"), [(4.0, 25.0, "towards"), (176.0, 4.0, "away")]
 )
 def test_vehicles_that_come_or_go_have_their_direction(
-    heading: float, ahead_m: float, wanted: str, noise: float, rate: float
+    heading: float, ahead_m: float, direction: str, noise: float, rate: float
 ) -> None:
     passes = [
         drive(seed, heading, from_m=(seed % 9 - 4, ahead_m), rate=rate, noise=noise)
         for seed in SEEDS
     ]
-    known = [direction_of(one) for one in passes if len(one) > 2]
-    assert known.count(wanted) >= 0.98 * len(known)
-    assert {*known} <= {wanted, ""}
+    directions_ = [direction_of(looks) for looks in passes if len(looks) > 2]
+    assert directions_.count(direction) >= 0.98 * len(directions_)
+    assert {*directions_} <= {direction, ""}
 
 
 def widths(*sizes: float) -> list[Observation]:
-    return [observation(n / 4, plate((500, 100), width=size)) for n, size in enumerate(sizes)]
+    return [observation(i / 4, plate((500, 100), width=size)) for i, size in enumerate(sizes)]
 
 
 @pytest.mark.parametrize(
-    ("seen", "direction"),
+    ("observations", "direction"),
     [
         pytest.param([], "", id="nothing"),
         pytest.param(widths(60), "", id="one look"),
@@ -128,24 +129,25 @@ def widths(*sizes: float) -> list[Observation]:
         pytest.param(widths(*[60] * 200, *[67] * 200), "towards", id="11 percent are enough"),
     ],
 )
-def test_directions_of_growing_plates(seen: list[Observation], direction: str) -> None:
-    assert direction_of(seen) == direction
+def test_directions_of_growing_plates(observations: list[Observation], direction: str) -> None:
+    assert direction_of(observations) == direction
 
 
-def stretch(one: Observation, factor: float) -> Observation:
-    x0, y0, x1, y1 = one.plate.xyxy
-    return replace(one, plate=replace(one.plate, xyxy=(x0, y0, x0 + (x1 - x0) * factor, y1)))
+def stretch(observation_: Observation, factor: float) -> Observation:
+    x0, y0, x1, y1 = observation_.plate.xyxy
+    box = (x0, y0, x0 + (x1 - x0) * factor, y1)
+    return replace(observation_, plate=replace(observation_.plate, xyxy=box))
 
 
 def test_a_plate_that_only_becomes_wider_comes_out_of_the_frame_s_edge_or_turns() -> None:
-    seen = [stretch(one, 0.3 + n / 10) for n, one in enumerate(widths(*[100] * 8))]
-    assert direction_of(seen) == ""
-    assert direction_of(seen[::-1]) == ""
+    observations = [stretch(look, 0.3 + i / 10) for i, look in enumerate(widths(*[100] * 8))]
+    assert direction_of(observations) == ""
+    assert direction_of(observations[::-1]) == ""
 
 
 def test_a_plate_that_becomes_wider_and_lower_has_no_direction() -> None:
-    seen = [stretch(one, 1.0 + n) for n, one in enumerate(widths(*range(100, 20, -10)))]
-    assert direction_of(seen) == direction_of(seen[::-1]) == ""
+    observations = [stretch(look, 1.0 + i) for i, look in enumerate(widths(*range(100, 20, -10)))]
+    assert direction_of(observations) == direction_of(observations[::-1]) == ""
 
 
 @pytest.mark.parametrize(("way_px", "direction"), [(1500, "towards"), (1900, "")])
@@ -153,12 +155,12 @@ def test_growth_counts_less_the_longer_the_way_to_the_side_is(
     way_px: float, direction: str
 ) -> None:
     ends = [plate((0, 100), width=80)] * 5, [plate((way_px, 100), width=120)] * 5
-    seen = [observation(n / 4, one) for n, one in enumerate([*ends[0], *ends[1]])]
-    assert direction_of(seen) == direction
+    observations = [observation(i / 4, plate_) for i, plate_ in enumerate([*ends[0], *ends[1]])]
+    assert direction_of(observations) == direction
 
 
 def places(*xs: float, step_s: float = 0.5) -> list[Observation]:
-    return [observation(n * step_s, plate((x, 100))) for n, x in enumerate(xs)]
+    return [observation(i * step_s, plate((x, 100))) for i, x in enumerate(xs)]
 
 
 def test_speed_is_the_median_in_plate_widths_a_second() -> None:
@@ -167,12 +169,12 @@ def test_speed_is_the_median_in_plate_widths_a_second() -> None:
     assert speed_of(places(0, 50, 100, 500)) == pytest.approx(1)
     assert speed_of(places(0, 50, step_s=0)) == 0
     assert speed_of([*places(0, 50), *places(50, 900)[:1]]) == pytest.approx(1)
-    diagonal = [observation(n, plate((30 * n, 100 + 40 * n))) for n in range(3)]
+    diagonal = [observation(i, plate((30 * i, 100 + 40 * i))) for i in range(3)]
     assert speed_of(diagonal) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
-    ("seen", "is_standing"),
+    ("observations", "is_standing"),
     [
         pytest.param([], False, id="nothing"),
         pytest.param(places(0, 0), False, id="for half a second"),
@@ -185,6 +187,6 @@ def test_speed_is_the_median_in_plate_widths_a_second() -> None:
     ],
 )
 def test_a_vehicle_stands_if_it_has_hardly_moved_for_a_second(
-    seen: list[Observation], is_standing: bool
+    observations: list[Observation], is_standing: bool
 ) -> None:
-    assert stands(seen) == is_standing
+    assert stands(observations) == is_standing

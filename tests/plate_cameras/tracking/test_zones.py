@@ -1,7 +1,7 @@
 import pytest
 
 from plate_cameras.configuration import Camera, Line, Zone
-from plate_cameras.tracking.zones import contains, find_zones, is_watched, meets, side_of
+from plate_cameras.tracking.zones import contains, counts_at, find_zones, meets, side_of
 
 SQUARE = ((0.2, 0.2), (0.6, 0.2), (0.6, 0.6), (0.2, 0.6))
 BAY = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.0, 1.0))
@@ -40,7 +40,7 @@ def test_zones_that_overlap_come_in_the_order_of_the_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("camera", "watched"),
+    ("camera", "counts"),
     [
         pytest.param(Camera("c", "x"), True, id="without zones"),
         pytest.param(Camera("c", "x", masks=(Zone("sky", SQUARE),)), False, id="in a mask"),
@@ -57,8 +57,8 @@ def test_zones_that_overlap_come_in_the_order_of_the_configuration() -> None:
         ),
     ],
 )
-def test_which_plates_count(camera: Camera, watched: bool) -> None:
-    assert is_watched(camera, (0.25, 0.5)) is watched
+def test_which_plates_count(camera: Camera, counts: bool) -> None:
+    assert counts_at(camera, (0.25, 0.5)) is counts
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_the_side_of_a_line_and_the_distance_from_it(
 
 
 @pytest.mark.parametrize(
-    ("after", "crossed"),
+    ("after", "is_met"),
     [
         pytest.param((0.5, 0.7), True, id="through it"),
         pytest.param((0.9, 0.7), False, id="round its end"),
     ],
 )
-def test_a_way_leads_through_a_line_or_round_it(after: tuple[float, float], crossed: bool) -> None:
+def test_a_way_leads_through_a_line_or_round_it(after: tuple[float, float], is_met: bool) -> None:
     short = Line("short", ((0.3, 0.5), (0.6, 0.5)))
-    assert meets(short, (0.5, 0.3), after) is crossed
+    assert meets(short, (0.5, 0.3), after) is is_met

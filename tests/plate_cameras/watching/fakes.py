@@ -24,9 +24,9 @@ class ScriptedStream:
         self.frames = [*frames]
         self.ends = ends
         self.is_closed = False
-        self.configured: list[Camera] = []
+        self.settings: list[Camera] = []
 
-    async def ready(self) -> bool:
+    async def wait_for_frame(self) -> bool:
         if not self.frames and not self.ends:
             await asyncio.Event().wait()
         return bool(self.frames)
@@ -38,7 +38,7 @@ class ScriptedStream:
         self.is_closed = True
 
     def configure(self, camera: Camera) -> None:
-        self.configured.append(camera)
+        self.settings.append(camera)
 
 
 class RecordingTracker:
@@ -65,11 +65,11 @@ class RecordingTracker:
         return bool(self.updates)
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def visible_ids(self) -> tuple[str, ...]:
         return ("pass-1",) if self.updates else ()
 
     @property
-    def untold(self) -> frozenset[str]:
+    def untold_ids(self) -> frozenset[str]:
         return frozenset()
 
     def configure(self, camera: Camera) -> None:
@@ -79,19 +79,19 @@ class RecordingTracker:
 class ScriptedService:
     """Answers with plates or errors in turn; the last one is repeated."""
 
-    def __init__(self, *answers: Plates | PlateError, ready: bool = True) -> None:
-        self.answers, self.ready = [*answers], ready
-        self.asked: list[tuple[bytes, object]] = []
+    def __init__(self, *answers: Plates | PlateError, is_available: bool = True) -> None:
+        self.answers, self.is_available = [*answers], is_available
+        self.requests: list[tuple[bytes, object]] = []
 
     async def recognize(self, picture: bytes, *, roi: object = None) -> Plates:
-        self.asked.append((picture, roi))
+        self.requests.append((picture, roi))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, PlateError):
             raise answer
         return answer
 
     async def is_ready(self) -> bool:
-        return self.ready
+        return self.is_available
 
 
 class ListStore:
@@ -140,11 +140,11 @@ def make_loop(
     **recognizer: Any,
 ) -> tuple[CameraLoop, list[PassEvent]]:
     """Return the loop of a camera with one slot, and the events that it hands on."""
-    received: list[PassEvent] = []
+    events: list[PassEvent] = []
 
     async def keep(event: PassEvent) -> None:
-        received.append(event)
+        events.append(event)
 
     time = SteppedTime()
     slots = FrameRecognizer(service, 1, **{"sleep": time.sleep, "clock": time, **recognizer})
-    return CameraLoop(camera, stream, tracker(camera), slots, receive or keep), received
+    return CameraLoop(camera, stream, tracker(camera), slots, receive or keep), events

@@ -20,7 +20,7 @@ from orchestrator.host.retry import MIN_LARGE_BYTES
 from orchestrator.plates import Plate, Plates
 from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Camera, Zone
-from plate_cameras.frames import Sent
+from plate_cameras.frames import Upload
 from plate_cameras.watching import camera_loop
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, region_of
@@ -32,16 +32,16 @@ FOUND = Plates((Plate((0, 0, 50, 10), text="A123BC77"),))
 
 def test_frames_become_events_and_the_stream_is_closed() -> None:
     stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
-    loop, received = make_loop(stream, ScriptedService(FOUND))
+    loop, events = make_loop(stream, ScriptedService(FOUND))
     asyncio.run(loop.run())
-    assert [event.kind for event in received] == ["agreed", "closed"]
+    assert [event.kind for event in events] == ["agreed", "closed"]
     assert (loop.counts.frames, loop.counts.plates, loop.counts.passes) == (2, 2, 1)
     assert loop.counts.last_text == "A123BC77"
     assert stream.is_closed
 
 
 @pytest.mark.parametrize(
-    ("errors", "clock", "answered", "rejected"),
+    ("errors", "clock", "numbers", "rejected_frames"),
     [
         pytest.param([ServerError("away")], "wall", [1], 0, id="a live frame is dropped"),
         pytest.param([Overloaded("full")], "wall", [1], 0, id="also while it has no time"),
@@ -52,33 +52,33 @@ def test_frames_become_events_and_the_stream_is_closed() -> None:
     ],
 )
 def test_frames_while_the_service_is_away_or_rejects_them(
-    errors: list[PlateError], clock: str, answered: list[int], rejected: int
+    errors: list[PlateError], clock: str, numbers: list[int], rejected_frames: int
 ) -> None:
     frames = [replace(make_frame(number=number), clock=clock) for number in range(2)]
     loop, _ = make_loop(ScriptedStream(frames), ScriptedService(*errors, FOUND))
     asyncio.run(loop.run())
-    assert [frame.number for frame, _ in loop.tracker.updates] == answered  # type: ignore[attr-defined]
-    assert loop.health.rejected_frames == rejected
-    assert (loop.health.failures, loop.counts.frames) == (0, len(answered))
+    assert [frame.number for frame, _ in loop.tracker.updates] == numbers  # type: ignore[attr-defined]
+    assert loop.health.rejected_frames == rejected_frames
+    assert (loop.health.failures, loop.counts.frames) == (0, len(numbers))
 
 
-def lost(reason: OSError) -> ServerError:
+def lose_connection(reason: OSError) -> ServerError:
     error = ServerError("the connection is lost")
     error.__cause__ = reason
     return error
 
 
 SMALL, LARGE = b"x", b"x" * (MIN_LARGE_BYTES + 1)
-RESET = lost(ConnectionResetError(104, "Connection reset by peer"))
+RESET = lose_connection(ConnectionResetError(104, "Connection reset by peer"))
 
 
-@pytest.mark.parametrize("ready", [True, False])
+@pytest.mark.parametrize("is_available", [True, False])
 @pytest.mark.parametrize(
     ("error", "times"),
     [
         pytest.param(ModelError("no memory on the GPU"), 8, id="networks"),
         pytest.param(RESET, 8, id="lost"),
-        pytest.param(lost(TimeoutError()), 99, id="late"),
+        pytest.param(lose_connection(TimeoutError()), 99, id="late"),
         pytest.param(ServerError("loading", response=ErrorResponse(503)), 99, id="loading"),
         pytest.param(Overloaded("full"), 99, id="full"),
         *(
@@ -96,21 +96,22 @@ RESET = lost(ConnectionResetError(104, "Connection reset by peer"))
     ],
 )
 def test_a_picture_that_was_sent_waits_until_the_service_can_read_it(
-    error: PlateError, times: int, ready: bool
+    error: PlateError, times: int, is_available: bool
 ) -> None:
-    service = ScriptedService(*[error] * (times if ready else 99), FOUND, ready=ready)
-    loop, finished = make_loop_of_sent(service, LARGE)
+    errors = [error] * (times if is_available else 99)
+    service = ScriptedService(*errors, FOUND, is_available=is_available)
+    loop, outcomes = make_loop_of_sent(service, LARGE)
     asyncio.run(loop.run())
     assert [plates for _, plates in loop.tracker.updates] == [FOUND]  # type: ignore[attr-defined]
-    assert finished == ["a"]
+    assert outcomes == ["a"]
 
 
 def test_failures_before_the_service_was_away_say_nothing_about_the_picture() -> None:
-    broken, away = ModelError("broken"), Overloaded("full")
-    answers = [*[broken] * 8, away, *[broken] * 4, away, broken, FOUND]
-    loop, finished = make_loop_of_sent(ScriptedService(*answers))
+    error, away = ModelError("broken"), Overloaded("full")
+    answers = [*[error] * 8, away, *[error] * 4, away, error, FOUND]
+    loop, outcomes = make_loop_of_sent(ScriptedService(*answers))
     asyncio.run(loop.run())
-    assert finished == ["a"]
+    assert outcomes == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -132,10 +133,10 @@ def test_failures_before_the_service_was_away_say_nothing_about_the_picture() ->
 def test_a_picture_that_can_never_be_read_is_put_aside(
     error: PlateError, caplog: pytest.LogCaptureFixture
 ) -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(error), LARGE)
+    loop, outcomes = make_loop_of_sent(ScriptedService(error), LARGE)
     asyncio.run(loop.run())
     assert [len(plates) for _, plates in loop.tracker.updates] == [0]  # type: ignore[attr-defined]
-    assert finished == ["rejected"]
+    assert outcomes == ["rejected"]
     assert loop.health.rejected_frames == 1
     assert caplog.messages == [f"gate: a picture is put aside: {error}"]
 
@@ -166,13 +167,13 @@ def test_a_picture_at_which_we_fail_is_put_aside_or_comes_again(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    loop, finished = make_loop_of_sent(ScriptedService(FOUND))
+    loop, outcomes = make_loop_of_sent(ScriptedService(FOUND))
     monkeypatch.setattr(owner(loop), step, Mock(side_effect=error))
     with pytest.raises(type(error)):
         asyncio.run(loop.run())
-    assert (finished, loop.health.rejected_frames) == ([outcome] * bool(outcome), bool(outcome))
-    told = [f"gate: a picture is put aside: {describe(error)}"]
-    assert caplog.messages == told * bool(outcome)
+    assert (outcomes, loop.health.rejected_frames) == ([outcome] * bool(outcome), bool(outcome))
+    messages = [f"gate: a picture is put aside: {describe(error)}"]
+    assert caplog.messages == messages * bool(outcome)
 
 
 def make_loop_of_sent(
@@ -181,14 +182,14 @@ def make_loop_of_sent(
     """Return a loop of one picture, and the names of those that were forgotten."""
 
     async def finish() -> None:
-        finished.append("a")
+        outcomes.append("a")
 
     async def reject() -> None:
-        finished.append("rejected")
+        outcomes.append("rejected")
 
-    finished = list[str]()
-    frame = replace(make_frame(number=0), jpeg=jpeg, sent=Sent(b"a", finish, reject))
-    return make_loop(ScriptedStream([frame]), service)[0], finished
+    outcomes = list[str]()
+    frame = replace(make_frame(number=0), jpeg=jpeg, upload=Upload(b"a", finish, reject))
+    return make_loop(ScriptedStream([frame]), service)[0], outcomes
 
 
 def test_pauses_grow_while_the_service_is_away() -> None:
@@ -208,7 +209,7 @@ async def test_without_frames_the_passes_go_on_by_the_clock(
 ) -> None:
     monkeypatch.setattr(camera_loop, "ADVANCE_EVERY_S", 0.001)
     stream = ScriptedStream([make_frame(time_s=100.0)], ends=False)
-    loop, received = make_loop(stream, ScriptedService(FOUND))
+    loop, events = make_loop(stream, ScriptedService(FOUND))
     tracker = loop.tracker
     task = asyncio.create_task(loop.run())
     async with asyncio.timeout(10) if hasattr(asyncio, "timeout") else asyncio.Lock():
@@ -218,7 +219,7 @@ async def test_without_frames_the_passes_go_on_by_the_clock(
     await asyncio.wait({task})
     first, second = tracker.advances[:2]  # type: ignore[attr-defined]
     assert 100 < first < second < 120
-    assert [event.kind for event in received] == ["agreed", "closed"]
+    assert [event.kind for event in events] == ["agreed", "closed"]
     assert stream.is_closed
 
 

@@ -66,15 +66,15 @@ async def test_events_of_a_moment_share_a_transaction() -> None:
     ids=repr,
 )
 async def test_whatever_a_store_raises_events_are_written_later(error: Exception) -> None:
-    store, noted = ListStore([error]), list[Exception | None]()
-    writer = EventWriter(store, sleep=no_sleep, note=noted.append)
+    store, notes = ListStore([error]), list[Exception | None]()
+    writer = EventWriter(store, sleep=no_sleep, note=notes.append)
     await put_and_drain(writer)
     assert store.events == EVENTS
-    assert noted == [error, None]
+    assert notes == [error, None]
 
 
 async def test_nobody_waits_for_a_writer_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_writer, "MAX_WAITING", 2)
+    monkeypatch.setattr(event_writer, "MAX_WAITING_EVENTS", 2)
     writer = EventWriter(ListStore(), sleep=no_sleep)
     task = asyncio.create_task(writer.run())
     await asyncio.sleep(0)

@@ -27,7 +27,7 @@ class EndlessStream(ScriptedStream):
         super().__init__()
         self.camera, self.delay_s = camera, delay_s
 
-    async def ready(self) -> bool:
+    async def wait_for_frame(self) -> bool:
         return True
 
     async def next(self) -> Frame | None:
@@ -73,7 +73,7 @@ async def count_frames(names: list[str], service: PickyService, at_once: int) ->
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
-    return {one.camera.name: one.counts.frames for one in loops}
+    return {loop.camera.name: loop.counts.frames for loop in loops}
 
 
 GOOD = [f"good {number}" for number in range(8)]
@@ -132,24 +132,24 @@ async def test_a_slot_that_was_given_back_is_not_given_back_again() -> None:
 
 @virtually
 async def test_no_event_is_lost_when_a_camera_is_stopped_while_it_hands_on() -> None:
-    received: list[str] = []
+    events: list[str] = []
     is_handing = asyncio.Event()
 
     async def receive(event: PassEvent) -> None:
         is_handing.set()
         await asyncio.sleep(5)
-        received.append(event.kind)
+        events.append(event.kind)
 
     loop, _ = make_loop(EndlessStream("gate"), AWAY, receive=receive)
     task = asyncio.ensure_future(loop.run())
     await is_handing.wait()
     task.cancel()
     await asyncio.wait({task})
-    assert received == ["agreed", "closed"]
+    assert events == ["agreed", "closed"]
 
 
 def test_an_event_that_cannot_be_handed_on_keeps_no_other_back() -> None:
-    received: list[str] = []
+    events: list[str] = []
 
     class TwoPasses(RecordingTracker):
         def close(self) -> list[PassEvent]:
@@ -158,10 +158,10 @@ def test_an_event_that_cannot_be_handed_on_keeps_no_other_back() -> None:
     async def receive(event: PassEvent) -> None:
         if event.vehicle_pass.id == "bad":
             raise OSError("no descriptors")
-        received.append(event.vehicle_pass.id)
+        events.append(event.vehicle_pass.id)
 
     stream = ScriptedStream()
     loop, _ = make_loop(stream, AWAY, receive=receive, tracker=TwoPasses)
     with pytest.raises(OSError, match="no descriptors"):
         run_virtually(loop.run())
-    assert (received, stream.is_closed) == (["good"], True)
+    assert (events, stream.is_closed) == (["good"], True)

@@ -22,7 +22,7 @@ from plate_cameras.store.leases.camera_leases import CameraLeases, Holding
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import camera_leases, watchers
-from plate_cameras.watching.leases import CameraSharing, Shared
+from plate_cameras.watching.leases import CameraSharing, SharedCameras
 from tests.fuzzing.profiles import histories
 from tests.plate_cameras.samples import make_event, make_frame
 
@@ -63,34 +63,34 @@ class Process:
     Attributes:
         leases: Its leases in the database.
         sharing: The cameras that it believes to hold.
-        followed: The cameras that it follows.
+        camera_names: The cameras that it follows.
         is_frozen: True while it does nothing.
         faults: Number of changes of its cameras that will fail.
     """
 
     def __init__(self, site: "Site", name: str) -> None:
         self.leases = FaultyLeases(site.database, clock=lambda: site.now_s)
-        shared = Shared(lambda: CAMERAS, self.follow, lambda _: 0)
-        self.sharing = CameraSharing(self.leases, shared, watcher=name, clock=lambda: site.now_s)
-        self.followed: set[str] = set()
+        cameras = SharedCameras(lambda: CAMERAS, self.follow, lambda _: 0)
+        self.sharing = CameraSharing(self.leases, cameras, watcher=name, clock=lambda: site.now_s)
+        self.camera_names: set[str] = set()
         self.is_frozen, self.faults = False, 0
 
     async def follow(self, names: Collection[str]) -> None:
         if self.faults:
             self.faults -= 1
             raise OSError(24, "too many open files")
-        self.followed = {*names}
+        self.camera_names = {*names}
 
     async def look(self, camera: str, now_s: float) -> int | None:
         """Return the epoch of a certain claim of what a frame shows now; None without."""
-        if camera not in self.followed:
+        if camera not in self.camera_names:
             return None
         frame = replace(make_frame(camera, time_s=now_s - 1e6), steady_s=now_s)
         if not await self.sharing.permit(frame):
             return None
         event = make_event(camera=camera)
-        passed = replace(event.vehicle_pass, last_moment_s=now_s)
-        claim = self.sharing.claim(replace(event, vehicle_pass=passed)).claim
+        vehicle_pass = replace(event.vehicle_pass, last_moment_s=now_s)
+        claim = self.sharing.claim(replace(event, vehicle_pass=vehicle_pass)).claim
         return claim.epoch if claim and claim.is_certain else None
 
 
@@ -103,9 +103,9 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self.file, self.template = folder / "leases.db", folder / "template.db"
-        made = Database(f"sqlite:///{self.template}")
-        upgrade(made)
-        made.close()
+        template = Database(f"sqlite:///{self.template}")
+        upgrade(template)
+        template.close()
         self.database = Database(f"sqlite:///{self.file}")
         self.loop = asyncio.new_event_loop()
 
@@ -115,12 +115,12 @@ class Site:
         for file in self.file.parent.glob("leases.db*"):
             file.unlink()
         shutil.copy(self.template, self.file)
-        self.now_s, self.started = 1000.0, 0
+        self.now_s, self.start_count = 1000.0, 0
         self.processes: dict[str, Process | None] = {}
 
     def start(self, machine: str) -> None:
-        self.started += 1
-        self.processes[machine] = Process(self, f"{machine}-{self.started}")
+        self.start_count += 1
+        self.processes[machine] = Process(self, f"{machine}-{self.start_count}")
 
     def tick(self, order: Collection[str]) -> None:
         self.now_s += 1
@@ -188,7 +188,7 @@ class LeaseMachine(RuleBasedStateMachine):
     def leave(self, machine: str) -> None:
         process = self.of(machine)
         if not process.is_frozen:
-            process.followed = set()
+            process.camera_names = set()
             self.site.loop.run_until_complete(process.sharing.leave())
             self.site.processes[machine] = None
 
@@ -215,28 +215,28 @@ class LeaseMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """End all faults, and check that each camera is followed by one watcher, in even shares."""
-        processes = {name: one for name, one in self.site.processes.items() if one}
-        for process in processes.values():
+        processes = [process for process in self.site.processes.values() if process]
+        for process in processes:
             process.is_frozen = process.leases.is_away = False
             process.faults = 0
         for _ in range(CALM_S if processes else 0):
             self.site.tick(MACHINES)
         if processes:
-            followed = sorted(camera for one in processes.values() for camera in one.followed)
-            assert followed == [*CAMERAS]
-            shares = [len(one.followed) for one in processes.values()]
+            names = sorted(name for process in processes for name in process.camera_names)
+            assert names == [*CAMERAS]
+            shares = [len(process.camera_names) for process in processes]
             assert max(shares) - min(shares) <= 1
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
     """Return a site in memory if possible: a disk would make each history slow."""
-    shared = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
-        opened = Site(Path(folder))
-        yield opened
-        opened.loop.close()
-        opened.database.close()
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        site_ = Site(Path(folder))
+        yield site_
+        site_.loop.close()
+        site_.database.close()
 
 
 def test_any_history_leaves_each_camera_to_one_watcher(site: Site) -> None:

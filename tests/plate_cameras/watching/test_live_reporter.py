@@ -40,7 +40,7 @@ class PlayingStream(ScriptedStream):
 
     status = SourceStatus(state="playing", dropped=3)
 
-    async def ready(self) -> bool:
+    async def wait_for_frame(self) -> bool:
         await asyncio.sleep(0.01)
         return True
 
@@ -55,7 +55,7 @@ class Site:
         recognizer = FrameRecognizer(ScriptedService(Plates()), at_once=1)
         tracker = RecordingTracker(GATE)
         self.loop = CameraLoop(GATE, PlayingStream(), tracker, recognizer, self._receive)
-        self.redrawn = 0
+        self.redraw_count = 0
         self.reporter = LiveReporter(
             store.live, lambda: [self.loop], self._redraw, blur="none", watcher="watcher-1"
         )
@@ -63,11 +63,11 @@ class Site:
     async def _receive(self, _event: object) -> None: ...
 
     async def _redraw(self) -> None:
-        self.redrawn += 1
+        self.redraw_count += 1
 
     def run_until(self, is_done: Callable[[], bool]) -> None:
         async def run() -> None:
-            tasks = [asyncio.create_task(one.run()) for one in (self.reporter, self.loop)]
+            tasks = [asyncio.create_task(part.run()) for part in (self.reporter, self.loop)]
             while not is_done():
                 await asyncio.sleep(0.01)
                 assert not any(task.done() for task in tasks)
@@ -83,9 +83,9 @@ def _run(coroutine: Coroutine[Any, Any, None]) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PassStore]:
-    opened = open_store(Store(), tmp_path)
-    yield opened
-    opened.close()
+    store_ = open_store(Store(), tmp_path)
+    yield store_
+    store_.close()
 
 
 def test_states_and_stills_arrive(store: PassStore) -> None:
@@ -101,14 +101,14 @@ def test_states_and_stills_arrive(store: PassStore) -> None:
 def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: PassStore) -> None:
     site = Site(store)
     configuration = Configuration((GATE,))
-    assert site.reporter.drawn(configuration) == configuration
+    assert site.reporter.apply_areas(configuration) == configuration
     store.live.draw("gate", DRAWN, Requester("anna", "-"))
-    site.run_until(lambda: site.redrawn == 1)
-    (camera,) = site.reporter.drawn(configuration).cameras
+    site.run_until(lambda: site.redraw_count == 1)
+    (camera,) = site.reporter.apply_areas(configuration).cameras
     assert Areas.of(camera) == DRAWN
     store.live.erase("gate", Requester("anna", "-"))
-    site.run_until(lambda: site.redrawn == 2)
-    assert site.reporter.drawn(configuration) == configuration
+    site.run_until(lambda: site.redraw_count == 2)
+    assert site.reporter.apply_areas(configuration) == configuration
 
 
 def test_a_database_that_is_away_stops_nothing(
@@ -166,15 +166,15 @@ async def test_several_reasons_of_one_fault_are_told_once(caplog: pytest.LogCapt
 
 @virtually
 async def test_areas_that_could_not_be_taken_over_are_taken_over_later() -> None:
-    failures, redrawn = [OSError("no descriptors")], list[bool]()
+    failures, redraws = [OSError("no descriptors")], list[bool]()
 
     async def redraw() -> None:
         if failures:
             raise failures.pop()
-        redrawn.append(True)
+        redraws.append(True)
 
     await report(ScriptedTables(), redraw)
-    assert redrawn == [True]
+    assert redraws == [True]
 
 
 def show(picture: np.ndarray, blur: str, *boxes: Xyxy) -> np.ndarray:

@@ -131,9 +131,9 @@ def test_health_names_the_dead_tasks(free_port: int) -> None:
         with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/healthz") as page:
             assert page.read() == b"ok\n"
         dead += ["writer", "camera gate"]
-        with pytest.raises(urllib.error.HTTPError) as raised:
+        with pytest.raises(urllib.error.HTTPError) as error:
             urllib.request.urlopen(f"http://127.0.0.1:{free_port}/healthz")
-        with raised.value as answer:
+        with error.value as answer:
             assert (answer.code, answer.read()) == (503, b"writer\ncamera gate\n")
     finally:
         stop()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from plate_cameras.frames import Sent
+from plate_cameras.frames import Upload
 from plate_cameras.watching import unfinished_pictures
 from plate_cameras.watching.unfinished_pictures import UnfinishedPictures
 
@@ -23,17 +23,17 @@ class Counts:
 class Finished(list[str]):
     """The pictures that were forgotten."""
 
-    def sent(self, name: str) -> Sent:
+    def make_upload(self, name: str) -> Upload:
         async def finish() -> None:
             self.append(name)
 
-        return Sent(name.encode(), finish, finish)
+        return Upload(name.encode(), finish, finish)
 
 
 async def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_store() -> None:
     counts, finished = Counts(), Finished()
     pictures = UnfinishedPictures(counts)
-    pictures.add(finished.sent("a"), ["told", "untold"])
+    pictures.add(finished.make_upload("a"), ["told", "untold"])
     await pictures.finish({"untold"})
     counts.accepted = 2
     await pictures.finish(())
@@ -49,7 +49,7 @@ async def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_sto
 async def test_a_picture_without_passes_waits_for_nothing() -> None:
     finished = Finished()
     pictures = UnfinishedPictures(Counts())
-    pictures.add(finished.sent("a"), ())
+    pictures.add(finished.make_upload("a"), ())
     await pictures.finish({"other"})
     assert finished == ["a"]
 
@@ -59,7 +59,7 @@ async def test_not_many_pictures_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
     finished = Finished()
     pictures = UnfinishedPictures(Counts())
     for name in ("a", "b", "c"):
-        pictures.add(finished.sent(name), ["untold"])
+        pictures.add(finished.make_upload(name), ["untold"])
     await pictures.finish({"untold"})
     assert finished == ["a"]
 
@@ -73,7 +73,7 @@ async def test_a_picture_that_cannot_be_forgotten_now_is_forgotten_later() -> No
         finished.append("a")
 
     pictures = UnfinishedPictures()
-    pictures.add(Sent(b"a", finish, finish), ())
+    pictures.add(Upload(b"a", finish, finish), ())
     await pictures.finish(())
     assert finished == []
     await pictures.finish(())
@@ -86,7 +86,7 @@ async def test_the_end_of_a_camera_waits_for_the_store_a_moment_only(
     monkeypatch.setattr(unfinished_pictures, "LAST_S", 0.1)
     counts, finished = Counts(accepted=1), Finished()
     pictures = UnfinishedPictures(counts)
-    pictures.add(finished.sent("a"), ())
+    pictures.add(finished.make_upload("a"), ())
     await pictures.drain()
     assert finished == []
     draining = asyncio.ensure_future(pictures.drain())

@@ -49,8 +49,8 @@ class Site:
     """A watcher whose streams follow a script, and its results."""
 
     def __init__(self, *streams: ScriptedStream | Exception) -> None:
-        self.streams, self.opened = [*streams], list[ScriptedStream]()
-        self.received: list[PassEvent] = []
+        self.streams, self.open_streams = [*streams], list[ScriptedStream]()
+        self.events: list[PassEvent] = []
         self.tasks = BackgroundTasks(sleep=no_sleep)
         recognizer = FrameRecognizer(ScriptedService(Plates()), at_once=2)
         self.watcher = Watcher(self.open, BrokenTracker, recognizer, self.receive, tasks=self.tasks)
@@ -59,14 +59,14 @@ class Site:
         stream = self.streams.pop(0)
         if isinstance(stream, Exception):
             raise stream
-        self.opened.append(stream)
+        self.open_streams.append(stream)
         return stream
 
     async def receive(self, event: PassEvent) -> None:
-        self.received.append(event)
+        self.events.append(event)
 
     def kinds(self, camera: str) -> list[str]:
-        return [event.kind for event in self.received if event.vehicle_pass.camera == camera]
+        return [event.kind for event in self.events if event.vehicle_pass.camera == camera]
 
     async def follow_until(self, is_reached: Callable[[], object], *cameras: Camera) -> None:
         async def run() -> None:
@@ -88,7 +88,7 @@ async def test_every_camera_is_followed_to_its_end() -> None:
     await site.follow_until(lambda: site.frames, CLIP, yard)
     await site.watcher.finish()
     assert site.kinds("gate") == site.kinds("yard") == ["agreed", "closed"]
-    assert all(stream.is_closed for stream in site.opened)
+    assert all(stream.is_closed for stream in site.open_streams)
     assert {status.has_ended for status in site.tasks.statuses} == {True}
     assert CameraStatus.of(site.watcher.loops[0]).is_up
 
@@ -102,7 +102,7 @@ async def test_other_settings_leave_the_stream_alone_and_a_removed_camera_is_clo
     assert loop.camera == loop.tracker.camera == stricter  # type: ignore[attr-defined]
     await site.watcher.follow((stricter,))
     assert site.kinds("gate") == ["agreed", "closed"]
-    assert [stream.is_closed for stream in site.opened] == [True, False]
+    assert [stream.is_closed for stream in site.open_streams] == [True, False]
     await site.watcher.stop()
 
 
@@ -120,7 +120,7 @@ async def test_a_camera_whose_stream_fails_or_ends_is_followed_again_with_a_new_
 ) -> None:
     good = make_stream(number=14)
     site = Site(bad, good)
-    await site.follow_until(lambda: len(site.opened) == 2 and not good.frames)
+    await site.follow_until(lambda: len(site.open_streams) == 2 and not good.frames)
     (status,) = site.tasks.statuses
     assert (status.name, status.failures) == ("camera gate", 1)
     await site.watcher.stop()
@@ -147,7 +147,7 @@ async def test_a_camera_that_cannot_be_opened_is_not_up_tells_why_and_is_tried_a
     status = CameraStatus.of(site.watcher.loops[0])
     assert (status.state, status.is_up) == ("failed", False)
     assert str(error) in status.error
-    await site.follow_until(lambda: len(site.opened) == 1 and not site.opened[0].frames)
+    await site.follow_until(lambda: len(site.open_streams) == 1 and not site.open_streams[0].frames)
     assert site.tasks.statuses[0].failures == 2
     await site.watcher.stop()
 
@@ -159,9 +159,9 @@ async def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> N
     first, second = make_stream(), make_stream()
     site = Site(first, second)
     first.configure = fail  # type: ignore[method-assign]
-    drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
+    camera_with_zone = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
     await site.watcher.follow((GATE,))
-    await site.watcher.follow((drawn,))
-    assert (first.is_closed, site.opened) == (True, [first, second])
+    await site.watcher.follow((camera_with_zone,))
+    assert (first.is_closed, site.open_streams) == (True, [first, second])
     await site.watcher.stop()
     assert second.is_closed  # although its task never ran

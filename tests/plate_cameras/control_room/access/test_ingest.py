@@ -94,7 +94,8 @@ async def _read(store: PassStore, camera: Camera, answers: object) -> list[PassE
     loop = CameraLoop(camera, stream, make_tracker(camera), recognizer, receive)
     task = asyncio.ensure_future(loop.run())
     while (
-        len(store.pushed_pictures.waiting(camera.name)) > len(loop.unfinished) and not task.done()
+        len(store.pushed_pictures.waiting(camera.name)) > len(loop.unfinished_pictures)
+        and not task.done()
     ):
         await asyncio.sleep(0.01)
     task.cancel()
@@ -135,7 +136,7 @@ def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room)
         recognizer = FrameRecognizer(ScriptedService(PLATES), 1, no_sleep)  # type: ignore
         stream = Sources(Decoders(), room.store).open(camera)
         loop = CameraLoop(camera, stream, make_tracker(camera), recognizer, forget)
-        await stream.ready()
+        await stream.wait_for_frame()
         await loop._look()  # its only reading agrees with nobody, so there is no event yet
 
     async def forget(_: PassEvent) -> None: ...

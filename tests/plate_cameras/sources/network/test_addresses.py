@@ -4,26 +4,29 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.network.addresses import address_of, find_here, parse_address
+from plate_cameras.sources.network.addresses import address_of, parse_address, resolve_paths
 from plate_cameras.sources.status import Limits
 
 SECRET = "s3cret"
 
 
 @pytest.mark.parametrize(
-    ("url", "opened", "shown", "is_file"),
+    ("url", "ffmpeg_url", "label", "is_file"),
     [
         (f"rtsp://u:{SECRET}@cam:554/1", f"rtsp://u:{SECRET}@cam:554/1", "rtsp://cam:554", False),
         (f"http://cam/v?p={SECRET}", f"http://cam/v?p={SECRET}", "http://cam", False),
         (f"rtsp://u:{SECRET}@cam:port/a", f"rtsp://u:{SECRET}@cam:port/a", "the camera", False),
         ("/clips/gate.mp4", "file:/clips/gate.mp4", "gate.mp4", True),
         ("file:///clips/gate.mp4", "file:/clips/gate.mp4", "gate.mp4", True),
+        ("FILE:///clips/gate.mp4", "file:/clips/gate.mp4", "gate.mp4", True),
         ("/dev/video0", "/dev/video0", "/dev/video0", False),
     ],
 )
-def test_no_secret_of_an_address_is_shown(url: str, opened: str, shown: str, is_file: bool) -> None:
+def test_no_secret_of_an_address_is_shown(
+    url: str, ffmpeg_url: str, label: str, is_file: bool
+) -> None:
     address = parse_address(url, Limits())
-    assert (address.url, address.shown, address.is_file) == (opened, shown, is_file)
+    assert (address.url, address.label, address.is_file) == (ffmpeg_url, label, is_file)
     assert SECRET not in repr(address)
     assert (address.format == "v4l2") == (url == "/dev/video0")
 
@@ -44,7 +47,7 @@ def test_certificates_are_verified(url: str) -> None:
 def test_a_camera_may_have_its_own_certificate() -> None:
     camera = Camera("gate", "rtsps://cam/1", tls_ca_file=Path("cam.pem"))
     assert address_of(camera, Limits()).options["ca_file"] == "cam.pem"
-    assert find_here(camera).tls_ca_file == Path.cwd() / "cam.pem"
+    assert resolve_paths(camera).tls_ca_file == Path.cwd() / "cam.pem"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.plate_cameras.streams import take, wait
 
 pytestmark = pytest.mark.server
 HOST = "IP:127.0.0.1"
-LIMITS = Limits(open_s=5, read_s=5, first_pause_s=0.1, longest_pause_s=0.5)
+LIMITS = Limits(open_s=5, read_s=5, first_pause_s=0.1, max_pause_s=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +42,7 @@ def https(certificate: Certificate) -> Iterator[str]:
 
 @pytest.fixture(params=["rtsps", "https"])
 def url(request: pytest.FixtureRequest) -> str:
-    found: str = request.getfixturevalue(request.param)
-    return found
+    return str(request.getfixturevalue(request.param))
 
 
 def take_jpeg(camera: Camera) -> bytes:
@@ -63,9 +62,9 @@ def test_a_trusted_certificate_is_accepted(url: str, certificate: Certificate) -
     assert take_jpeg(Camera("gate", url, tls_ca_file=certificate.chain, motion_threshold=0))
 
 
-@pytest.mark.parametrize("trusted", ["system", "another", "of another host"])
+@pytest.mark.parametrize("trust", ["system", "another", "of another host"])
 def test_a_certificate_that_is_not_trusted_is_refused(
-    url: str, trusted: str, certificate: Certificate, tmp_path: Path
+    url: str, trust: str, certificate: Certificate, tmp_path: Path
 ) -> None:
     """Check that the camera gives no frames, and that the error names the reason."""
     camera = {
@@ -74,7 +73,7 @@ def test_a_certificate_that_is_not_trusted_is_refused(
         "of another host": Camera(
             "gate", url.replace("127.0.0.1", "localhost"), tls_ca_file=certificate.chain
         ),
-    }[trusted]
+    }[trust]
 
     async def run() -> None:
         async with Decoders(limits=LIMITS) as decoders:

@@ -18,7 +18,7 @@ from tests.plate_cameras.sources.network.two_minutes import COUNT, RATE, read_nu
 from tests.plate_cameras.streams import take, take_until, wait
 
 pytestmark = pytest.mark.server
-LIMITS = Limits(open_s=5, read_s=2, first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=1)
+LIMITS = Limits(open_s=5, read_s=2, first_pause_s=0.1, max_pause_s=0.5, rest_look_s=1)
 
 
 OFF_S = 0.3
@@ -48,7 +48,7 @@ class Place:
     def of(cls, frame: Frame) -> "Place":
         return cls(frame.time_s, read_number(frame.jpeg) / RATE)
 
-    def passed_s(self, later: "Place") -> tuple[float, float]:
+    def since_s(self, later: "Place") -> tuple[float, float]:
         """Return the time between two frames by their stamps and by the clip, which repeats."""
         return later.time_s - self.time_s, (later.clip_s - self.clip_s) % (COUNT / RATE)
 
@@ -64,7 +64,7 @@ async def check_pace(stream: CameraStream) -> Place:
     """Check that the clip advances at the pace of time; return the last place."""
     first = await take_place(stream)
     last = await take_place(stream, first.time_s + 1)
-    time_s, clip_s = first.passed_s(last)
+    time_s, clip_s = first.since_s(last)
     assert clip_s == pytest.approx(time_s, abs=OFF_S)
     return last
 
@@ -73,11 +73,11 @@ async def test_a_clip_goes_on_after_all_that_befalls_its_stream(rtsp: RtspCamera
     async with Decoders(limits=LIMITS) as decoders:
         url = rtsp.url.replace("rtsp://", "rtsp://admin:s3cret@")
         stream = decoders.open(Camera("gate", url, motion_threshold=0))
-        before = await check_pace(stream)
+        place_before = await check_pace(stream)
 
         rtsp.tell("240 136")
-        resized = await take_until(stream, lambda frame: frame.size_wh == (240, 136))
-        time_s, clip_s = before.passed_s(Place.of(resized))
+        resized_frame = await take_until(stream, lambda frame: frame.size_wh == (240, 136))
+        time_s, clip_s = place_before.since_s(Place.of(resized_frame))
         assert clip_s == pytest.approx(time_s, abs=OFF_S)
         assert stream.status.reconnects == 0  # another size is no error
 
@@ -85,10 +85,10 @@ async def test_a_clip_goes_on_after_all_that_befalls_its_stream(rtsp: RtspCamera
         await wait(lambda: stream.status.reconnects >= 2, "attempts to connect again")
         assert "connection refused" in stream.status.last_error
         rtsp.start()
-        again = await take_until(stream, lambda frame: frame.size_wh == (320, 180))
-        assert again.number > resized.number
-        assert again.time_s > resized.time_s
-        assert Place.of(again).clip_s < before.clip_s  # it begins anew
+        frame_after = await take_until(stream, lambda frame: frame.size_wh == (320, 180))
+        assert frame_after.number > resized_frame.number
+        assert frame_after.time_s > resized_frame.time_s
+        assert Place.of(frame_after).clip_s < place_before.clip_s  # it begins anew
         await check_pace(stream)
 
         reconnects = stream.status.reconnects
@@ -115,8 +115,8 @@ async def test_other_masks_count_at_once_and_the_stream_stays_open(rtsp: RtspCam
     async with Decoders(limits=LIMITS) as decoders:
         stream = decoders.open(Camera("gate", rtsp.url, masks=(everything,)))
         await take(stream, 1)
-        decoded = stream.status.decoded
-        await wait(lambda: stream.status.decoded > decoded + 3, "frames that are compared")
+        decoded_before = stream.status.decoded
+        await wait(lambda: stream.status.decoded > decoded_before + 3, "frames that are compared")
         assert not stream.status.motion
 
         stream.configure(Camera("gate", rtsp.url))

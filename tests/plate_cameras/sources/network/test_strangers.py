@@ -48,15 +48,12 @@ def open_(url: str) -> str:
 
 
 def visit(answer: Answer, path: str = "/video", scheme: str = "http") -> tuple[str, HostileCamera]:
-    """Open a hostile camera, and check that its bystander got no connection.
-
-    Return the error and the camera.
-    """
+    """Open a hostile camera, check that its bystander got no connection, and return the error."""
     with hostile(answer) as (camera, bystander):
-        told = open_(f"{scheme}://admin:s3cret@127.0.0.1:{camera.port}{path}")
+        message = open_(f"{scheme}://admin:s3cret@127.0.0.1:{camera.port}{path}")
         assert (bystander.connections, bystander.requests) == (0, [])
-        assert "s3cret" not in told
-        return told, camera
+        assert "s3cret" not in message
+        return message, camera
 
 
 @pytest.mark.parametrize(
@@ -68,8 +65,8 @@ def visit(answer: Answer, path: str = "/video", scheme: str = "http") -> tuple[s
 )  # fmt: skip
 @pytest.mark.parametrize("status", [301, 307])
 def test_no_redirect_leads_to_another_port_or_protocol(status: int, location: str) -> None:
-    told, _ = visit(http("", "", f"{status} Found", f"Location: {location}"))
-    assert "another host, port or protocol. If you trust it, write that address" in told
+    message, _ = visit(http("", "", f"{status} Found", f"Location: {location}"))
+    assert "another host, port or protocol. If you trust it, write that address" in message
 
 
 def move(**places: Answer | str) -> Answer:
@@ -77,8 +74,8 @@ def move(**places: Answer | str) -> Answer:
 
     def answer(camera: HostileCamera, connection: socket.socket, request: bytes) -> None:
         place = places[request.split(b" ")[1].decode().strip("/")]
-        moved = http("", "", "302 Found", f"Location: {place}")
-        (moved if isinstance(place, str) else place)(camera, connection, request)
+        redirect = http("", "", "302 Found", f"Location: {place}")
+        (redirect if isinstance(place, str) else place)(camera, connection, request)
 
     return answer
 
@@ -92,9 +89,9 @@ def move(**places: Answer | str) -> Answer:
     ],
 )
 def test_redirects_at_the_same_host_are_followed(answer: Answer, error: str) -> None:
-    told, camera = visit(answer)
-    assert error in told
-    assert bool(error) == bool(told)
+    message, camera = visit(answer)
+    assert error in message
+    assert bool(error) == bool(message)
     assert any(b"GET /next" in request for request in camera.requests)
 
 
@@ -168,23 +165,23 @@ MOVED = "RTSP/1.0 302 Moved\r\nCSEQ\r\nLocation: rtsp://BYSTANDER/relay\r\n\r\n"
     ],
 )
 def test_no_redirect_of_an_rtsp_camera_leads_elsewhere(method: str, reply: str | list[str]) -> None:
-    told, camera = visit(rtsp(**{method: reply}), scheme="rtsp")
-    assert "cannot open" in told
+    message, camera = visit(rtsp(**{method: reply}), scheme="rtsp")
+    assert "cannot open" in message
     assert len(camera.requests) <= 20
 
 
 def test_a_redirect_of_an_rtsp_camera_is_told() -> None:
-    told, _ = visit(rtsp(DESCRIBE=MOVED), scheme="rtsp")
-    assert "it redirects to rtsp://127.0.0.1:" in told
-    assert "another host, port or protocol" in told
+    message, _ = visit(rtsp(DESCRIBE=MOVED), scheme="rtsp")
+    assert "it redirects to rtsp://127.0.0.1:" in message
+    assert "another host, port or protocol" in message
 
 
 def test_an_rtsp_camera_may_redirect_to_itself() -> None:
-    moved = "RTSP/1.0 302 Moved\r\nCSEQ\r\nLocation: rtsp://CAMERA/moved\r\n\r\n"
-    told, camera = visit(rtsp(DESCRIBE=moved), scheme="rtsp")
-    assert "it redirects again and again" in told
-    described = [one for one in camera.requests if one.startswith(b"DESCRIBE") and b"/moved" in one]
-    assert len(described) == 3
+    redirect = "RTSP/1.0 302 Moved\r\nCSEQ\r\nLocation: rtsp://CAMERA/moved\r\n\r\n"
+    message, camera = visit(rtsp(DESCRIBE=redirect), scheme="rtsp")
+    assert "it redirects again and again" in message
+    requests = [request for request in camera.requests if b"/moved" in request]
+    assert sum(request.startswith(b"DESCRIBE") for request in requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -197,8 +194,8 @@ def test_an_rtsp_camera_may_redirect_to_itself() -> None:
     ],
 )  # fmt: skip
 def test_no_description_leads_an_rtsp_stream_elsewhere(replies: dict[str, str]) -> None:
-    told, _ = visit(rtsp(**replies), scheme="rtsp")
-    assert "cannot" in told
+    message, _ = visit(rtsp(**replies), scheme="rtsp")
+    assert "cannot" in message
 
 
 def test_a_description_without_end_is_given_up() -> None:
@@ -209,10 +206,10 @@ def test_a_description_without_end_is_given_up() -> None:
                 connection.sendall(b"x" * 65536)  # type: ignore[attr-defined]
 
     head = "RTSP/1.0 200 OK\r\nCSEQ\r\nContent-Length: 2000000000\r\n\r\n"
-    told, _ = visit(rtsp(DESCRIBE=head), scheme="rtsp")
-    assert "cannot open" in told
-    told, _ = visit(answer, scheme="rtsp")
-    assert "cannot open" in told
+    message, _ = visit(rtsp(DESCRIBE=head), scheme="rtsp")
+    assert "cannot open" in message
+    message, _ = visit(answer, scheme="rtsp")
+    assert "cannot open" in message
 
 
 def test_a_guard_leaves_no_thread(tmp_path: object) -> None:
@@ -246,10 +243,10 @@ def test_no_snapshot_is_requested_elsewhere_or_a_list(answer: Answer, error: str
     with hostile(answer) as (camera, bystander):
         address = address_of(Camera("gate", f"http://a:s3cret@127.0.0.1:{camera.port}/"), LIMITS)
         capture = SnapshotCapture(address, 5, 1.0)
-        with capture, pytest.raises(SourceError, match=error) as failed:
+        with capture, pytest.raises(SourceError, match=error) as failure:
             next(capture.packets())
         assert bystander.connections == 0
-        assert "s3cret" not in str(failed.value)
+        assert "s3cret" not in str(failure.value)
 
 
 def test_a_redirect_in_many_pieces_costs_little() -> None:

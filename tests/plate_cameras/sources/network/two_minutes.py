@@ -64,10 +64,10 @@ def read_number(jpeg: bytes) -> int:
     row = picture[int(scale * BLOCK / 2)].mean(axis=-1)
     middles = [int(scale * (bit + 0.5) * BLOCK) for bit in range(BITS)]
     number = sum(int(row[at] > 128) << bit for bit, at in enumerate(middles))
-    drawn = cv2.resize(draw(number), (width, height))
-    left, top, right, bottom = (int(scale * one) for one in box_of(number))
-    seen, wanted = (one[top:bottom, left:right].astype(float) for one in (picture, drawn))
-    difference = float(np.abs(seen - wanted).mean())
+    expected_picture = cv2.resize(draw(number), (width, height))
+    left, top, right, bottom = (int(scale * side) for side in box_of(number))
+    vehicles = [each[top:bottom, left:right].astype(float) for each in (picture, expected_picture)]
+    difference = float(np.abs(vehicles[0] - vehicles[1]).mean())
     assert difference < WRONG, f"wanted {plate_of(number)} at {left}, got another picture"
     return number
 

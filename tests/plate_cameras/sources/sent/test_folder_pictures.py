@@ -52,12 +52,12 @@ class Folder:
         frames = []
         for _ in range(3):
             self.now_s += LATER_S
-            self.stream._waiting.extend(await self.pictures.take())
-            while self.stream._waiting:
-                if (frame := await self.stream.next()) and frame.sent:
+            self.stream._queue.extend(await self.pictures.take())
+            while self.stream._queue:
+                if (frame := await self.stream.next()) and frame.upload:
                     frames.append(frame)
                     if finishes:
-                        await frame.sent.finish()
+                        await frame.upload.finish()
         return frames
 
     def names(self, where: str = ".") -> list[str]:
@@ -71,11 +71,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
 
 
 @pytest.mark.parametrize(
-    ("read_files", "left"),
+    ("read_files", "names"),
     [("move", ["2026-11-a.PNG", "b.jpg"]), ("delete", [])],
 )
 def test_files_are_read_once_the_oldest_first_and_moved_or_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_files: str, left: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_files: str, names: list[str]
 ) -> None:
     folder = Folder(tmp_path, monkeypatch, read_files)
     folder.add("b.jpg", changed_s=1e9)
@@ -84,8 +84,8 @@ def test_files_are_read_once_the_oldest_first_and_moved_or_deleted(
     frames = folder.read()
     assert [frame.time_s for frame in frames] == [1e9, 1e9 + 60]
     assert {frame.jpeg[:2] for frame in frames} == {b"\xff\xd8"}
-    assert folder.names("read" if left else "2026/11") == left
-    assert folder.names()[-1] == "read" if left else folder.names() == ["2026", "notes.txt"]
+    assert folder.names("read" if names else "2026/11") == names
+    assert folder.names()[-1] == "read" if names else folder.names() == ["2026", "notes.txt"]
     assert (folder.top / "notes.txt").exists()
     assert folder.read() == []
 
@@ -96,16 +96,16 @@ def test_files_are_read_once_the_oldest_first_and_moved_or_deleted(
 )
 def test_a_file_that_still_grows_waits(folder: Folder, thumbnail: bytes) -> None:
     size = (2 + len(thumbnail)).to_bytes(2, "big")
-    whole = picture()[:2] + b"\xff\xe1" + size + thumbnail + picture()[2:]
-    file = folder.add("a.jpg", whole[: len(whole) // 2])
+    content = picture()[:2] + b"\xff\xe1" + size + thumbnail + picture()[2:]
+    file = folder.add("a.jpg", content[: len(content) // 2])
     asyncio.run(folder.pictures.take())
     folder.now_s += 1.5
     assert asyncio.run(folder.pictures.take()) == []
     folder.now_s += 1.5  # unchanged for 3 s, but without its end
     assert asyncio.run(folder.pictures.take()) == []
-    file.write_bytes(whole)
+    file.write_bytes(content)
     [frame] = folder.read()
-    assert frame.jpeg == whole
+    assert frame.jpeg == content
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_a_file_that_was_not_finished_comes_again_as_the_same(folder: Folder) ->
     assert folder.read(finishes=False) == []
     folder.open()  # as after a restart
     [again] = folder.read()
-    assert again.sent
-    assert first.sent
-    assert again.sent.digest == first.sent.digest
+    assert again.upload
+    assert first.upload
+    assert again.upload.digest == first.upload.digest
 
 
 LONG = "\u0432\u044a\u0435\u0437\u0434 " * 8 + "/" + "\u0444" * 80 + ".jpg"
@@ -182,7 +182,7 @@ LONG = "\u0432\u044a\u0435\u0437\u0434 " * 8 + "/" + "\u0444" * 80 + ".jpg"
         pytest.param("line\nbreak.jpg", 1e9, id="line break"),
         pytest.param(os.fsdecode(b"\xff\xfe.jpg"), 1e9, id="no UTF-8"),
         pytest.param("-rf.jpg", 1e9, id="option"),
-        *(pytest.param("a.jpg", one, id=f"{one:g} s") for one in (-1e10, -1.0, 0.0, 1e11)),
+        *(pytest.param("a.jpg", time_s, id=f"{time_s:g} s") for time_s in (-1e10, -1.0, 0.0, 1e11)),
     ],
 )
 def test_a_file_of_any_name_and_any_time_is_read_and_moved(
@@ -225,9 +225,9 @@ def test_files_that_are_not_ours_to_read_are_told(
     def refuse(path: str, *arguments: int, **options: int) -> int:
         if path == "a.jpg":
             raise PermissionError(13, "Permission denied")
-        return unpatched(path, *arguments, **options)
+        return open_file(path, *arguments, **options)
 
-    unpatched = os.open
+    open_file = os.open
     monkeypatch.setattr(folder_pictures.os, "open", refuse)
     folder.add("a.jpg")
     folder.add("b.jpg")

@@ -12,7 +12,7 @@ from orchestrator.errors import PictureError, RequestError, SettingsError
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.message_forms import FORMS, MessageForm
 from plate_cameras.sources.sent import message_parts
-from plate_cameras.sources.sent.message_reader import Message, read_message, settle_time
+from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
 from tests.plate_cameras.sources.sent.vendor_messages import (
     CROP,
     TIME_S,
@@ -27,9 +27,10 @@ from tests.plate_cameras.sources.sent.vendor_messages import (
 WHOLE = picture()
 
 
-def read(sent: tuple[str, bytes], form_: MessageForm = FORMS["other"]) -> Message:
-    """Return a message that is one."""
-    message = read_message(sent[1], sent[0], form_)
+def read(kind_and_body: tuple[str, bytes], form_: MessageForm = FORMS["other"]) -> CameraMessage:
+    """Return the content of a message that tells of a vehicle."""
+    kind, body = kind_and_body
+    message = read_message(body, kind, form_)
     assert message is not None
     return message
 
@@ -48,7 +49,7 @@ def _in_moscow() -> Iterator[None]:
 def test_a_vendors_message_gives_the_whole_picture_the_cameras_reading_and_a_digest(
     name: str,
 ) -> None:
-    def send(plate: str, content: bytes = WHOLE) -> Message:
+    def send(plate: str, content: bytes = WHOLE) -> CameraMessage:
         return read(VENDORS[name](plate, content), FORMS[name.partition("-")[0]])
 
     message = send("\u0430 123-BC 77")  # a Cyrillic letter
@@ -72,9 +73,9 @@ def test_other_events_of_a_camera_are_left_out() -> None:
 
 
 def test_a_form_of_ones_own_names_the_paths() -> None:
-    own = MessageForm(plate="a.b.0|c", score="p", time="at", picture="shot", only="kind=lpr")
+    form_ = MessageForm(plate="a.b.0|c", score="p", time="at", picture="shot", only="kind=lpr")
     values = {"a": {"b": ["A123BC77"]}, "p": 55, "at": TIME_S * 1000, "shot": encode(CROP)}
-    message = read(as_json(values | {"kind": "lpr", "larger": encode(WHOLE)}), own)
+    message = read(as_json(values | {"kind": "lpr", "larger": encode(WHOLE)}), form_)
     assert (message.picture, message.text) == (CROP, "A123BC77")
     assert (message.score, message.time_s) == (0.55, TIME_S)
 
@@ -100,7 +101,7 @@ SHOT = ("shot", "image/jpeg", WHOLE)
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("kind_and_body", "error"),
     [
         pytest.param(("", b""), "wanted a camera's message .* got nothing", id="empty"),
         pytest.param(as_json({"plate": "A"}), "wanted a picture .* got none", id="no picture"),
@@ -128,10 +129,10 @@ SHOT = ("shot", "image/jpeg", WHOLE)
     ],
 )
 def test_a_wrong_message_is_refused_with_what_was_wanted(
-    sent: tuple[str, bytes], said: str
+    kind_and_body: tuple[str, bytes], error: str
 ) -> None:
-    with pytest.raises((RequestError, PictureError), match=said):
-        read_message(sent[1], sent[0], FORMS["axis"])
+    with pytest.raises((RequestError, PictureError), match=error):
+        read(kind_and_body, FORMS["axis"])
 
 
 def test_values_may_be_of_any_length_and_hold_halves_of_characters() -> None:
@@ -145,8 +146,8 @@ def test_values_may_be_of_any_length_and_hold_halves_of_characters() -> None:
 
 def test_base64_with_blanks_takes_little_memory() -> None:
     text = encode(WHOLE + b"\0" * 600_000)
-    spaced = " ".join(text[at : at + 2] for at in range(4, len(text), 2))
-    kind, body = as_json({"shot": f"{text[:4]} {spaced}"})
+    text_with_blanks = " ".join(text[at : at + 2] for at in range(4, len(text), 2))
+    kind, body = as_json({"shot": f"{text[:4]} {text_with_blanks}"})
     tracemalloc.start()
     message = read((kind, body))
     peak = tracemalloc.get_traced_memory()[1]
@@ -167,7 +168,7 @@ def test_json_of_many_values_is_refused_before_it_takes_memory(item: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("said_s", "settled"),
+    ("camera_s", "time_and_trust"),
     [
         pytest.param(None, (1e9, False), id="no time"),
         pytest.param(1e9 - 3600, (1e9 - 3600, True), id="an hour late"),
@@ -177,13 +178,13 @@ def test_json_of_many_values_is_refused_before_it_takes_memory(item: str) -> Non
     ],
 )
 def test_a_cameras_time_counts_if_it_may_be_true(
-    said_s: float | None, settled: tuple[float, bool]
+    camera_s: float | None, time_and_trust: tuple[float, bool]
 ) -> None:
-    assert settle_time(said_s, 1e9) == settled
+    assert settle_time(camera_s, 1e9) == time_and_trust
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "error"),
     [
         ({"url": "push:acme"}, "wanted one of push:hikvision, push:dahua"),
         ({"url": "push:other"}, "message: wanted the paths"),
@@ -193,9 +194,9 @@ def test_a_cameras_time_counts_if_it_may_be_true(
     ],
 )
 def test_wrong_settings_of_cameras_that_send_are_told(
-    settings: dict[str, object], said: str
+    settings: dict[str, object], error: str
 ) -> None:
-    with pytest.raises(SettingsError, match=said):
+    with pytest.raises(SettingsError, match=error):
         Camera("gate", **settings)  # type: ignore[arg-type]
 
 

@@ -17,8 +17,8 @@ TIME_S = 1795763730.0
 def picture(grey: int = 90, size_wh: tuple[int, int] = (320, 240), ending: str = ".jpg") -> bytes:
     """Return a file of noise round a grey, so that larger pictures have larger files."""
     noise = np.random.default_rng(grey).integers(-40, 40, (*size_wh[::-1], 3))
-    encoded = cv2.imencode(ending, np.clip(grey + noise, 0, 255).astype(np.uint8))[1]
-    return encoded.tobytes()
+    file = cv2.imencode(ending, np.clip(grey + noise, 0, 255).astype(np.uint8))[1]
+    return file.tobytes()
 
 
 CROP = picture(60, (64, 16))
@@ -44,7 +44,9 @@ def encode(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def hikvision(plate: str, shown: bytes, event: str = "ANPR", time: str = TIME) -> tuple[str, bytes]:
+def hikvision(
+    plate: str, content: bytes, event: str = "ANPR", time: str = TIME
+) -> tuple[str, bytes]:
     document = f"""<?xml version="1.0" encoding="UTF-8"?>
 <EventNotificationAlert version="2.0" xmlns="http://www.isapi.org/ver20/XMLSchema">
 <ipAddress>10.0.0.5</ipAddress><channelID>1</channelID><dateTime>{time}</dateTime>
@@ -57,19 +59,19 @@ def hikvision(plate: str, shown: bytes, event: str = "ANPR", time: str = TIME) -
     return form(
         ("anpr.xml", "text/xml", document.encode()),
         ("licensePlatePicture.jpg", "image/jpeg", CROP),
-        ("detectionPicture.jpg", "image/jpeg", shown),
+        ("detectionPicture.jpg", "image/jpeg", content),
         ("featurePicture.jpg", "image/jpeg", b""),
     )
 
 
-def dahua(plate: str, shown: bytes) -> tuple[str, bytes]:
+def dahua(plate: str, content: bytes) -> tuple[str, bytes]:
     plate_values = {"PlateNumber": plate, "Confidence": 97, "BoundingBox": [1, 2, 3, 4]}
     times = {"AccurateTime": "2026-11-27 10:15:30.000", "SnapTime": "2026-11-27 10:15:30"}
     return as_json(
         {
             "Picture": {
                 "CutoutPic": {"PicName": "crop.jpg", "Content": encode(CROP)},
-                "NormalPic": {"PicName": "whole.jpg", "Content": encode(shown)},
+                "NormalPic": {"PicName": "whole.jpg", "Content": encode(content)},
                 "Plate": plate_values,
                 "SnapInfo": {"DeviceID": "cam", **times},
             }
@@ -77,17 +79,17 @@ def dahua(plate: str, shown: bytes) -> tuple[str, bytes]:
     )
 
 
-def dahua_snap(plate: str, shown: bytes) -> tuple[str, bytes]:
+def dahua_snap(plate: str, content: bytes) -> tuple[str, bytes]:
     lines = f"""Events[0].Action=4
 Events[0].Code=TrafficJunction
 Events[0].UTC={TIME_S:.0f}
 Events[0].DetectRegion[0][0]=1170
 Events[0].TrafficCar.PlateNumber={plate}
 Events[0].Object.Confidence=97"""
-    return form(("info", "text/plain", lines.encode()), ("picture", "image/jpeg", shown))
+    return form(("info", "text/plain", lines.encode()), ("picture", "image/jpeg", content))
 
 
-def axis(plate: str, shown: bytes) -> tuple[str, bytes]:
+def axis(plate: str, content: bytes) -> tuple[str, bytes]:
     values = {
         "packetCounter": "7",
         "datetime": "20261127 101530000+0300",
@@ -100,13 +102,13 @@ def axis(plate: str, shown: bytes) -> tuple[str, bytes]:
     return form(
         ("event", "application/json", json.dumps(values).encode()),
         ("plate", "image/jpeg", CROP),
-        ("frame", "image/jpeg", shown),
+        ("frame", "image/jpeg", content),
     )
 
 
-def milesight(plate: str, shown: bytes) -> tuple[str, bytes]:
-    whole = "data:image/jpeg;base64," + encode(shown)
-    pictures = {"plate_image": encode(CROP), "full_image": whole}
+def milesight(plate: str, content: bytes) -> tuple[str, bytes]:
+    data_url = "data:image/jpeg;base64," + encode(content)
+    pictures = {"plate_image": encode(CROP), "full_image": data_url}
     values = {"device": "LPR", "plate": plate, "time": TIME, "confidence": "0.97"}
     return as_json({**values, "direction": "approach", **pictures})
 
