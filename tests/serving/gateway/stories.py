@@ -12,7 +12,7 @@ from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import USUAL_COST, Cost
 from tests.virtual_time import Clock
 
-NOTHING = Counts(inside=0, waiting=0, in_work=0, delayed=0, bytes=0)
+NOTHING = Counts(inside=0, waiting=0, in_work=0, delayed_rejections=0, bytes=0)
 LONG_S = 600.0
 
 

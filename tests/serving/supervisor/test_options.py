@@ -23,7 +23,7 @@ from orchestrator.serving.supervisor.ports import (
 def test_a_port_of_zero_becomes_a_free_one(monkeypatch) -> None:
     monkeypatch.setattr(asked, "free_ports", lambda count: list(range(7001, 7001 + count)))
     options = asked.fill_ports(
-        ServerOptions(http_port=0, grpc_port=7001, metrics_port=0), taken=[7002, 7004]
+        ServerOptions(http_port=0, grpc_port=7001, metrics_port=0), taken_ports=[7002, 7004]
     )
     ports = (options.http_port, options.grpc_port, options.metrics_port)
     assert ports == (7003, 7001, 7005)

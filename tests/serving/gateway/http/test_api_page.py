@@ -4,9 +4,9 @@ import pytest
 
 from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.serving.gateway.http.api_docs.api_examples import PARAMETERS
-from orchestrator.serving.gateway.http.api_docs.api_page import page
+from orchestrator.serving.gateway.http.api_docs.api_page import render_page
 from orchestrator.serving.gateway.http.api_docs.openapi import document
-from orchestrator.serving.gateway.http.api_docs.page_languages import pages
+from orchestrator.serving.gateway.http.api_docs.page_languages import render_pages
 from orchestrator.serving.gateway.http.labels import LABELS
 from orchestrator.serving.gateway.http.page.routes import FILES
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES, read_texts
@@ -19,7 +19,7 @@ HOSTILE = '<script>alert("1")</script>'
 
 @pytest.fixture(scope="module")
 def reader() -> Reader:
-    return Reader(page(document(wants_keys=False, limits=Limits())))
+    return Reader(render_page(document(wants_keys=False, limits=Limits())))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def reader() -> Reader:
 def test_a_part_has_its_operations_and_all_that_its_links_lead_to(
     part: str, operations: set[str], fields: str
 ) -> None:
-    reader = Reader(page(document(wants_keys=False, limits=Limits()), part))
+    reader = Reader(render_page(document(wants_keys=False, limits=Limits()), part))
     names = reader.values("id")
     assert {*operations, fields, "problems"} <= set(names)
     assert ("recognize" in names, "schema-Recognition" in names) == ("read" in operations,) * 2
@@ -93,15 +93,15 @@ def test_what_the_document_says_is_text_on_the_page() -> None:
     hostile = document(wants_keys=False, limits=Limits())
     hostile["info"] |= {"title": HOSTILE, "description": HOSTILE}
     hostile["paths"][f"/{HOSTILE}"] = {"get": operation}
-    reader = Reader(page(hostile))
+    reader = Reader(render_page(hostile))
     assert len(reader.named("script")) == 1
     assert "onclick" not in reader.attributes()
-    assert Reader(page(hostile | {"paths": {}})).named("h1") == [{}]
+    assert Reader(render_page(hostile | {"paths": {}})).named("h1") == [{}]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_is_there_in_each_language(language: str) -> None:
-    html = pages(document(wants_keys=False, limits=Limits()), GatewayOptions())[language]
+    html = render_pages(document(wants_keys=False, limits=Limits()), GatewayOptions())[language]
     titles = [kind.title for kind in KINDS.values()]
     docs = read_texts()[language].docs
     text = Reader(html).text

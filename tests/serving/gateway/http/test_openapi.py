@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.http import schemas
 from orchestrator.serving.gateway.http.api_docs.api_examples import LABELS, PARAMETERS, PROBLEMS
-from orchestrator.serving.gateway.http.api_docs.api_page import page
+from orchestrator.serving.gateway.http.api_docs.api_page import render_page
 from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.labels import Labels, labels_of
 from orchestrator.serving.gateway.http.multipart import FIELDS
@@ -131,4 +131,4 @@ def test_keys_are_needed_where_they_are_wanted(
 ) -> None:
     told = document(wants_keys, Limits())
     assert told["security"] == [*security, {"bearer": []}, {"key": []}]
-    assert words in Reader(page(told)).text
+    assert words in Reader(render_page(told)).text

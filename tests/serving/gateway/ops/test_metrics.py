@@ -16,7 +16,7 @@ from orchestrator.serving.gateway.ops.metrics import Metrics, join
 from orchestrator.serving.gateway.policy.admission import Counts
 from tests.samples import PROJECT
 
-COUNTS = Counts(inside=5, waiting=3, in_work=2, delayed=7, bytes=1024)
+COUNTS = Counts(inside=5, waiting=3, in_work=2, delayed_rejections=7, bytes=1024)
 
 
 NONE = Counts(0, 0, 0, 0, 0)
@@ -67,8 +67,8 @@ def test_a_call_is_counted_by_front_model_and_key_and_a_refused_one_by_its_reaso
 def test_the_state_of_the_moment_connections_and_lost_lines_are_told() -> None:
     metrics = make(COUNTS)
     metrics.connections.set(4)
-    metrics.connections_dropped.inc(2)
-    metrics.audit_lost.inc()
+    metrics.dropped_connections.inc(2)
+    metrics.lost_audit_lines.inc()
     assert samples_of(metrics.render()) == {
         "inside[]": 5, "waiting[]": 3, "in_work[]": 2, "held[]": 7, "memory_bytes[]": 1024,
         "connections[]": 4, "connections_dropped_total[]": 2, "audit_lost_total[]": 1,

@@ -23,7 +23,9 @@ def test_a_call_counts_until_its_end_or_failure() -> None:
     admitting = admission(memory_mb=1)
     assert admitting.counts() == NOTHING
     with enter(admitting, client(), MIB):  # one body may be as large as the memory
-        assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, delayed=0, bytes=MIB)
+        assert admitting.counts() == Counts(
+            inside=1, waiting=0, in_work=0, delayed_rejections=0, bytes=MIB
+        )
     with pytest.raises(KeyError), enter(admitting, client(), 7):
         raise KeyError
     assert admitting.counts() == NOTHING
@@ -131,7 +133,7 @@ async def test_the_first_rejections_of_a_second_are_sent_at_once() -> None:
     assert [task.done() for task in tasks] == [True] * 20 + [False] * 3
     tasks[-1].cancel()  # its client hangs up
     await settle()
-    assert (sleeper.asked, admitting.counts().delayed) == ([1.0] * 3, 2)
+    assert (sleeper.asked, admitting.counts().delayed_rejections) == ([1.0] * 3, 2)
     clock.now += 1
     assert [task.done() for task in await reject(admitting, ["a"] * 20)] == [True] * 20
     sleeper.wake.set()

@@ -21,7 +21,9 @@ async def test_turns_come_by_priority_and_arrival() -> None:
         ]
     ]  # fmt: skip
     assert story.began == ["first"]
-    assert story.admission.counts() == Counts(5, waiting=4, in_work=1, delayed=0, bytes=0)
+    assert story.admission.counts() == Counts(
+        5, waiting=4, in_work=1, delayed_rejections=0, bytes=0
+    )
     await story.finish(*tasks)
     assert story.began == ["first", "gate", "a", "b", "archive"]
     assert story.admission.counts() == NOTHING
@@ -34,7 +36,9 @@ async def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
     gate = await story.start("gate", GATE)
     with pytest.raises(Evicted, match="a call of better priority took the place"):
         await waiting[1]
-    assert story.admission.counts() == Counts(4, waiting=3, in_work=1, delayed=0, bytes=0)
+    assert story.admission.counts() == Counts(
+        4, waiting=3, in_work=1, delayed_rejections=0, bytes=0
+    )
     await story.finish(work, gate, waiting[0], waiting[2])
     assert story.ended == ["work", "gate", "z", "x"]
 
@@ -87,7 +91,9 @@ async def test_a_gate_takes_as_many_places_as_its_body_needs() -> None:
     gate = await story.start("gate", GATE, MIB - 10)
     refused = await asyncio.gather(*large, return_exceptions=True)
     assert [type(one) for one in refused] == [Evicted, Evicted]
-    assert story.admission.counts() == Counts(3, waiting=2, in_work=1, delayed=0, bytes=MIB)
+    assert story.admission.counts() == Counts(
+        3, waiting=2, in_work=1, delayed_rejections=0, bytes=MIB
+    )
     assert await story.finish(work, small, gate) == [None, None, None]
 
 

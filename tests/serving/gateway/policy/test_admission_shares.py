@@ -86,7 +86,7 @@ async def test_pictures_in_work_fit_the_memory(priority: int, at_once: int) -> N
     tasks = [await story.start(name, priority, cost=HALF) for name in "abc"]
     assert story.began == [*"abc"[:at_once]]
     counts = story.admission.counts()
-    assert (counts.in_work, counts.unpacked) == (at_once, at_once * MIB // 2)
+    assert (counts.in_work, counts.picture_bytes) == (at_once, at_once * MIB // 2)
     tasks.append(await story.start("gate", GATE, cost=HALF))
     assert story.admission.counts().in_work == 2
     await story.finish(*tasks)

@@ -164,12 +164,12 @@ def test_a_call_of_another_kind_is_refused(
 )
 def test_another_model_or_version_is_not_served(model: str, version: str, message: str) -> None:
     with pytest.raises(NotFound, match=message) as raised:
-        check_served(model, version, GatewayOptions().served)
+        check_served(model, version, GatewayOptions().served_models)
     assert len(str(raised.value)) < 150
 
 
 def test_the_operators_models_are_served() -> None:
-    served = GatewayOptions(has_plates=False, models=("double",)).served
+    served = GatewayOptions(has_plates=False, models=("double",)).served_models
     check_served("double", "2", served)
     with pytest.raises(NotFound, match=r"^model: wanted one of double, got 'plate_recognition'$"):
         check_served(MODEL, "", served)

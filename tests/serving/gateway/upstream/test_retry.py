@@ -209,7 +209,7 @@ def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too(
 def test_a_call_that_ended_two_workers_is_refused_while_it_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retry, "MAX_KEPT", 2)
+    monkeypatch.setattr(retry, "MAX_ENTRIES", 2)
     triton = Triton()
 
     def times_sent(picture: bytes) -> int:

@@ -17,7 +17,7 @@ from orchestrator.networks.weights import list_sums
 from orchestrator.serving.supervisor.models.export_cache import (
     ModelSource,
     export_networks,
-    find_exported,
+    find_export,
 )
 from orchestrator.serving.supervisor.models.export_process import export_apart
 from tests.samples import copy_of
@@ -63,10 +63,10 @@ def test_only_what_is_missing_is_exported(source) -> None:
 
 def test_exports_of_other_weights_lie_beside_one_another(source, other) -> None:
     export_networks(source)
-    ours = find_exported(source, "stn")
+    ours = find_export(source, "stn")
     before = ours.read_text()
     (theirs,) = export_networks(other)
-    assert theirs == find_exported(other, "stn") != ours == find_exported(source, "stn")
+    assert theirs == find_export(other, "stn") != ours == find_export(source, "stn")
     assert ours.read_text() == before
     assert export_networks(source) == []
 
@@ -74,7 +74,7 @@ def test_exports_of_other_weights_lie_beside_one_another(source, other) -> None:
 def test_an_export_without_its_numbers_is_missing(source) -> None:
     vino = replace(source, engine=Engine.OPENVINO)
     export_networks(vino)
-    file = find_exported(vino, "stn")
+    file = find_export(vino, "stn")
     file.with_suffix(".bin").unlink()
     assert export_networks(vino) == [file]
 
@@ -118,7 +118,7 @@ def test_a_network_that_cannot_be_exported_apart_is_named(other) -> None:
 def _export_all_but_stn(source: ModelSource) -> Path:
     """Write files of a few bytes for all networks but STN; return the file that is missing."""
     export_networks(source)
-    missing = find_exported(source, "stn")
+    missing = find_export(source, "stn")
     missing.unlink()
     return missing
 
@@ -127,7 +127,7 @@ def test_what_is_not_exported_yet_is_named(source) -> None:
     with pytest.raises(
         SettingsError, match=r"yolo/1/model\.\w{16}\.pt: .* run plates export --engine t"
     ):
-        find_exported(source, "yolo")
+        find_export(source, "yolo")
 
 
 def test_a_folder_that_is_no_repository_is_refused(tmp_path) -> None:
@@ -149,5 +149,5 @@ def test_a_spare_folder_takes_what_the_repository_cannot(source, tmp_path, monke
     spare = tmp_path / "spare"
     written = export_networks(source, spare=spare)
     assert {file.parent for file in written} == {spare}
-    assert [find_exported(source, name, spare) for name in EXPORTED] == written
+    assert [find_export(source, name, spare) for name in EXPORTED] == written
     assert export_networks(source, spare=spare) == []

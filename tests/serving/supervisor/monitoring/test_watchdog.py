@@ -10,7 +10,7 @@ import pytest
 from orchestrator.host.heartbeat import Beat, State
 from orchestrator.serving.supervisor.monitoring.watchdog import Watchdog
 from orchestrator.serving.supervisor.monitoring.worker_monitor import CrashReport
-from orchestrator.serving.supervisor.monitoring.workers import Worker, queued_s
+from orchestrator.serving.supervisor.monitoring.workers import Worker, measure_queued_s
 from tests.waiting import until
 
 WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
@@ -71,7 +71,9 @@ def test_a_busy_machine_is_told_by_the_kernel() -> None:
         )
         for _ in range(2)
     ]
-    until(lambda: all(queued_s(loop.pid) > 0.1 for loop in loops), "both to wait for a core")
+    until(
+        lambda: all(measure_queued_s(loop.pid) > 0.1 for loop in loops), "both to wait for a core"
+    )
     for loop in loops:
         loop.kill()
         loop.wait()

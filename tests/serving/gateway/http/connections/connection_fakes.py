@@ -6,7 +6,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from orchestrator.serving.gateway.http.protocol import guarded
+from orchestrator.serving.gateway.http.protocol import make_protocol
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.connections import Connections
 
@@ -46,7 +46,7 @@ class Client(asyncio.Transport):
         self.connections = connections or Connections(10, 10)
         self.received, self.writes, self.ended = b"", 0, asyncio.Event()
         known = Limits(calls=1, **limits)  # type: ignore[arg-type]
-        http = guarded(self.connections, known)
+        http = make_protocol(self.connections, known)
         config = uvicorn.Config(
             app,
             http=http,
