@@ -32,8 +32,8 @@ class Story:
     """Calls in an admission with one slot, and the outcome of each."""
 
     def __init__(self, **limits: float) -> None:
-        known = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1, "body_mb": 1} | limits
-        self.admission = Admission(Limits(**known), Clock())  # type: ignore[arg-type]
+        limits = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1, "body_mb": 1} | limits
+        self.admission = Admission(Limits(**limits), Clock())  # type: ignore[arg-type]
         self.done = asyncio.Event()
         self.began: list[str] = []
         self.ended: list[str] = []

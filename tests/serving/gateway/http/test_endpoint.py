@@ -41,9 +41,9 @@ def test_a_size_within_the_limit_is_taken(size: str) -> None:
 def test_what_is_not_announced_is_refused(
     length: str | None, headers: dict[str, str], kind: type[GatewayError]
 ) -> None:
-    announced = {} if length is None else {"content-length": length}
+    length_header = {} if length is None else {"content-length": length}
     with pytest.raises(kind, match="wanted"):
-        announced_size(announced | headers, max_bytes=100)
+        announced_size(length_header | headers, max_bytes=100)
 
 
 def end() -> None:

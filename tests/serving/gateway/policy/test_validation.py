@@ -169,10 +169,10 @@ def test_another_model_or_version_is_not_served(model: str, version: str, messag
 
 
 def test_the_operators_models_are_served() -> None:
-    served = GatewayOptions(has_plates=False, models=("double",)).served_models
-    check_served("double", "2", served)
+    models = GatewayOptions(has_plates=False, models=("double",)).served_models
+    check_served("double", "2", models)
     with pytest.raises(NotFound, match=r"^model: wanted one of double, got 'plate_recognition'$"):
-        check_served(MODEL, "", served)
+        check_served(MODEL, "", models)
 
 
 def test_the_timeout_of_a_request_and_a_flag_of_triton_are_no_parameters_of_the_model() -> None:
