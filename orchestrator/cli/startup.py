@@ -120,7 +120,7 @@ def _check_models(options: ServerOptions, gateway: GatewayOptions) -> None:
     unknown = [name for name in gateway.models if name not in known]
     if unknown:
         raise SettingsError(f"model: wanted some of {', '.join(known)}, got {unknown[0]}")
-    if not gateway.served:
+    if not gateway.served_models:
         raise SettingsError(
             f"model: wanted --model NAME for each model that callers may reach, of "
             f"{', '.join(known)}, or --no-gateway for bare Triton; got neither"

@@ -34,7 +34,7 @@ def test_the_gateway_is_told_how_to_call_triton() -> None:
     options, gateway = check_services(TRITON, FLAGS)
     assert gateway.triton_http == f"127.0.0.1:{options.http_port}"
     assert gateway.triton_headers == options.caller_headers
-    assert gateway.served == ("plate_recognition", "plate_reader")
+    assert gateway.served_models == ("plate_recognition", "plate_reader")
     fronts = (gateway.http, gateway.grpc, gateway.metrics)
     ports = {options.http_port, options.grpc_port, options.metrics_port}
     assert len(ports | {one.port for one in fronts} | {0}) == 7
@@ -49,13 +49,13 @@ def test_no_port_is_wanted_twice() -> None:
 def test_models_of_others_are_served_by_their_names(foreign: Path) -> None:
     flags = replace(FLAGS, models=("double",))
     options, gateway = check_services(replace(TRITON, repository=foreign), flags)
-    assert (gateway.has_plates, gateway.served) == (False, ("double",))
+    assert (gateway.has_plates, gateway.served_models) == (False, ("double",))
     said = welcome(options, gateway)
     assert "models: double\n" in said
     assert f"curl http://localhost:{gateway.http.port}/v2/models/NAME\n" in said
     assert "page" not in said
     _, gateway = check_services(replace(TRITON, beside=(foreign,)), flags)
-    assert gateway.served == ("plate_recognition", "plate_reader", "double")
+    assert gateway.served_models == ("plate_recognition", "plate_reader", "double")
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,14 @@ class Panel:
     queries: tuple[str, ...]
 
 
-def panels() -> list[Panel]:
+def read_panels() -> list[Panel]:
     """Read the panels that can be seen when the dashboard is opened."""
     return [
-        Panel(entry["title"], entry["type"], tuple(one["expr"] for one in entry.get("targets", ())))
+        Panel(
+            entry["title"],
+            entry["type"],
+            tuple(target["expr"] for target in entry.get("targets", ())),
+        )
         for entry in json.loads(DASHBOARD.read_text())["panels"]
     ]
 

@@ -47,15 +47,19 @@ def objects(folder: str) -> tuple[Manifest, ...]:
     return tuple(yaml.safe_load_all(build(folder).stdout))
 
 
-def one(folder: str, kind: str, name: str = "plates") -> Manifest:
+def find_object(folder: str, kind: str, name: str = "plates") -> Manifest:
     """Return the object of this kind and name."""
-    (found,) = [o for o in objects(folder) if (o["kind"], o["metadata"]["name"]) == (kind, name)]
-    return found
+    (manifest,) = [
+        entry
+        for entry in objects(folder)
+        if (entry["kind"], entry["metadata"]["name"]) == (kind, name)
+    ]
+    return manifest
 
 
 def pod(folder: str) -> Manifest:
     """Return the specification of the Deployment's pods."""
-    return one(folder, "Deployment")["spec"]["template"]["spec"]
+    return find_object(folder, "Deployment")["spec"]["template"]["spec"]
 
 
 def server(folder: str) -> Manifest:
@@ -70,7 +74,7 @@ def quantity(text: str) -> float:
     return float(number) * SUFFIXES[text[len(number) :]]
 
 
-def selected(selector: dict[str, str], labels: dict[str, str]) -> bool:
+def matches(selector: dict[str, str], labels: dict[str, str]) -> bool:
     """Tell whether a selector, which must not be empty, matches these labels."""
     return bool(selector) and selector.items() <= labels.items()
 

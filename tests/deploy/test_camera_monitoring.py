@@ -17,7 +17,7 @@ COMPONENT = KUBERNETES / "components" / "camera-monitoring"
 USED = "\n".join([*(rule["expr"] for rule in read_rules("camera_rules.yaml")), CAMERAS.read_text()])
 
 
-def exported() -> dict[str, str]:
+def read_metrics() -> dict[str, str]:
     """Return the metrics of `plates watch`: their kinds by name."""
     camera = CameraStatus("gate", "playing", 1, 1, 1, "", 1, 0.1, 0.1, 1, "")
     storage = StorageStatus(True, 1, {"spool": Disk(1, 2)})
@@ -35,22 +35,22 @@ def series_of(kinds: dict[str, str]) -> set[str]:
 
 
 def test_only_series_that_are_exported_are_used() -> None:
-    used = set(re.findall(r"\bplates_\w+", USED))
-    assert "plates_camera_up" in used
-    assert used - series_of(exported()) == set()
+    used_series = set(re.findall(r"\bplates_\w+", USED))
+    assert "plates_camera_up" in used_series
+    assert used_series - series_of(read_metrics()) == set()
 
 
 def test_every_metric_is_explained() -> None:
-    names = series_of({name: kind for name, kind in exported().items() if kind != "histogram"})
+    names = series_of({name: kind for name, kind in read_metrics().items() if kind != "histogram"})
     assert [name for name in sorted(names) if f"| `{name}`" not in METRICS] == []
 
 
 def test_the_rules_ask_for_the_job_that_is_scraped() -> None:
     config = yaml.safe_load((MONITORING / "prometheus-cameras.yaml").read_text())
     jobs = {job["job_name"] for job in config["scrape_configs"]}
-    asked = set(re.findall(r'up\{job=\\?"([\w-]+)', USED))
-    assert asked == {"plates-watch"}
-    assert asked < jobs
+    asked_jobs = set(re.findall(r'up\{job=\\?"([\w-]+)', USED))
+    assert asked_jobs == {"plates-watch"}
+    assert asked_jobs < jobs
     assert config["rule_files"] == ["rules.yaml", "camera_rules.yaml"]
 
 
@@ -64,7 +64,7 @@ def test_watchers_are_scraped_as_the_job_of_the_alerts() -> None:
     monitor = yaml.safe_load((COMPONENT / "podmonitor.yaml").read_text())
     labels = monitor["spec"]["selector"]["matchLabels"]
     assert labels[monitor["spec"]["jobLabel"]] == "plates-watch"
-    listed = yaml.safe_load((COMPONENT / "kustomization.yaml").read_text())["resources"]
-    assert sorted(listed) == sorted(
+    resources = yaml.safe_load((COMPONENT / "kustomization.yaml").read_text())["resources"]
+    assert sorted(resources) == sorted(
         file.name for file in COMPONENT.glob("*.yaml") if file.name != "kustomization.yaml"
     )

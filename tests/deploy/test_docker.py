@@ -15,8 +15,8 @@ def report(claim: str, holds: bool, detail: str) -> None:
 def test_without_an_engine_the_part_is_skipped_and_says_why(monkeypatch, capsys) -> None:
     monkeypatch.setattr("shutil.which", lambda program: None)
     check_docker.check_docker(Path("street.jpg"), [], [], report)
-    said = capsys.readouterr().out
-    assert said == (
+    message = capsys.readouterr().out
+    assert message == (
         "skipped: nothing was tried in a Docker engine: wanted dockerd and docker on the PATH, "
         "got no dockerd, docker\n"
     )

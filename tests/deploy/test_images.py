@@ -39,8 +39,8 @@ TAG = re.compile(
 
 def test_hadolint_has_nothing_to_say() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+    child = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout) == (0, "")
 
 
 def test_programs_that_the_images_run_exist() -> None:
@@ -50,8 +50,8 @@ def test_programs_that_the_images_run_exist() -> None:
 
 
 def test_the_images_are_of_this_version() -> None:
-    told = {line for line in LINES if line.startswith("ARG VERSION=")}
-    assert told == {f"ARG VERSION={read_version()}"}
+    versions = {line for line in LINES if line.startswith("ARG VERSION=")}
+    assert versions == {f"ARG VERSION={read_version()}"}
 
 
 def test_files_and_pages_name_the_images_of_this_version() -> None:
@@ -62,9 +62,9 @@ def test_files_and_pages_name_the_images_of_this_version() -> None:
         *PROJECT.glob("deploy/**/*.*"),
     ]
     texts = [file.read_text() for file in files if file.suffix in {"", ".md", ".py", ".yaml"}]
-    told = TAG.findall("\n".join(texts))
-    assert len(told) > 20
-    assert {*told} == {read_version()}
+    versions = TAG.findall("\n".join(texts))
+    assert len(versions) > 20
+    assert {*versions} == {read_version()}
 
 
 def test_both_images_start_plates_serve_with_the_same_addresses() -> None:
@@ -83,19 +83,20 @@ def test_bases_and_images_are_named_exactly() -> None:
 
 def test_the_build_gets_what_it_copies_and_no_more() -> None:
     patterns = PROJECT.joinpath(".dockerignore").read_text().splitlines()
-    allowed = {line[1:] for line in patterns if line.startswith("!")}
+    allowed_files = {line[1:] for line in patterns if line.startswith("!")}
     copies = [line for line in LINES if line.startswith("COPY ") and "--from" not in line]
-    copied = {source for copy in copies for source in copy.split()[1:-1]}
-    assert allowed == copied - {"plate_cameras/pyproject.toml"}  # below a folder that is allowed
+    copied_files = {source for copy in copies for source in copy.split()[1:-1]}
+    copied_files -= {"plate_cameras/pyproject.toml"}  # it is below a folder that is allowed
+    assert allowed_files == copied_files
 
 
 def test_mounts_and_targets_of_compose_exist() -> None:
     gpu = yaml.safe_load((PROJECT / "deploy" / "compose.gpu.yaml").read_text())["services"]
-    volumes = [volume for one in COMPOSE.values() for volume in one.get("volumes", [])]
-    mounted = [mount.split(":")[0] for mount in volumes if mount.startswith(".")]
-    assert mounted
-    assert all((PROJECT / "deploy" / file).exists() for file in mounted)
-    targets = {one["plates"]["build"]["target"] for one in (COMPOSE, gpu)}
+    volumes = [volume for service in COMPOSE.values() for volume in service.get("volumes", [])]
+    mounts = [mount.split(":")[0] for mount in volumes if mount.startswith(".")]
+    assert mounts
+    assert all((PROJECT / "deploy" / file).exists() for file in mounts)
+    targets = {service["plates"]["build"]["target"] for service in (COMPOSE, gpu)}
     assert {line.split()[-1] for line in LINES if line.startswith("FROM ")} >= targets
 
 
@@ -109,7 +110,7 @@ def test_without_keys_compose_serves_this_machine_alone() -> None:
 
 
 def test_compose_mounts_nothing_that_can_be_run() -> None:
-    mounts = [mount for one in COMPOSE.values() for mount in one.get("tmpfs", [])]
+    mounts = [mount for service in COMPOSE.values() for mount in service.get("tmpfs", [])]
     assert mounts
     assert [mount for mount in mounts if re.search(r"[:,]exec\b", mount)] == []
 
@@ -121,8 +122,8 @@ def test_compose_waits_for_the_calls_in_work() -> None:
 
 def test_compose_gives_the_service_the_memory_that_it_wants() -> None:
     (text,) = re.findall(r":-(\d+)g}$", COMPOSE["plates"]["mem_limit"])
-    sixteen = count_ours(fitting(16))
-    assert int(text) << 30 >= least_bytes(sixteen)
+    workers = count_ours(fitting(16))
+    assert int(text) << 30 >= least_bytes(workers)
     assert COMPOSE["plates"]["pids_limit"] >= 2 * (221 + 14 * 30)
 
 
@@ -145,8 +146,8 @@ HARDENED = ("read_only", "cap_drop", "security_opt", "restart")
 
 
 def test_compose_has_no_password_of_its_own() -> None:
-    told = COMPOSE["grafana"]["environment"]["GF_SECURITY_ADMIN_PASSWORD"]
-    assert told.startswith("${GRAFANA_PASSWORD:?")
+    password = COMPOSE["grafana"]["environment"]["GF_SECURITY_ADMIN_PASSWORD"]
+    assert password.startswith("${GRAFANA_PASSWORD:?")
 
 
 def test_the_tight_line_is_the_one_that_is_tried() -> None:
@@ -165,9 +166,9 @@ def test_the_tight_line_is_the_one_that_is_tried() -> None:
 WORKFLOW = yaml.safe_load((PROJECT / ".github" / "workflows" / "release.yml").read_text())
 JOBS = WORKFLOW["jobs"]
 STEPS = [
-    pytest.param(step, id=f"{name}-{at}")
+    pytest.param(step, id=f"{name}-{number}")
     for name, job in JOBS.items()
-    for at, step in enumerate(job["steps"])
+    for number, step in enumerate(job["steps"])
 ]
 TARGETS = set(re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE))
 STAGES = set(re.findall(r"^FROM .* AS (\w+)$", (PROJECT / "Dockerfile").read_text(), re.MULTILINE))

@@ -11,11 +11,11 @@ from tests.deploy.manifests import (
     OVERLAYS,
     Manifest,
     build,
+    find_object,
+    matches,
     objects,
-    one,
     pod,
     schema_errors,
-    selected,
     server,
 )
 from tests.samples import PROJECT
@@ -26,13 +26,13 @@ OF_THE_OPERATOR = {"ServiceMonitor: no schema", "PrometheusRule: no schema"}
 
 
 def labels_of_pods(overlay: str) -> dict[str, str]:
-    return one(overlay, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    return find_object(overlay, "Deployment")["spec"]["template"]["metadata"]["labels"]
 
 
 @pytest.mark.parametrize("folder", ["base", "overlays/cameras", *OVERLAYS])
 def test_it_builds_without_a_warning(folder: str) -> None:
-    built = build(folder)
-    assert (built.returncode, built.stderr) == (0, "")
+    child = build(folder)
+    assert (child.returncode, child.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("version", ["1.30", "1.37"])
@@ -50,12 +50,15 @@ def selector_of(manifest: Manifest) -> dict[str, str]:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_selectors_find_the_pods(overlay: str) -> None:
-    selecting = [manifest for manifest in objects(overlay) if manifest["kind"] in SELECTING]
+    manifests = [manifest for manifest in objects(overlay) if manifest["kind"] in SELECTING]
     labels = labels_of_pods(overlay)
-    assert {manifest["kind"] for manifest in selecting} == SELECTING
-    spread = [rule["labelSelector"] for rule in pod(overlay)["topologySpreadConstraints"]]
-    selectors = [*map(selector_of, selecting), *(one["matchLabels"] for one in spread)]
-    assert [selector for selector in selectors if not selected(selector, labels)] == []
+    assert {manifest["kind"] for manifest in manifests} == SELECTING
+    rules = [rule["labelSelector"] for rule in pod(overlay)["topologySpreadConstraints"]]
+    selectors = [
+        *map(selector_of, manifests),
+        *(rule["matchLabels"] for rule in rules),
+    ]
+    assert [selector for selector in selectors if not matches(selector, labels)] == []
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -67,27 +70,28 @@ def test_the_container_has_the_ports_of_the_images_gateway(overlay: str) -> None
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_services_and_policy_open_the_containers_ports(overlay: str) -> None:
     names = {port["name"] for port in server(overlay)["ports"]}
-    services = [one(overlay, "Service", name)["spec"] for name in ("plates", "plates-grpc")]
-    ingress = one(overlay, "NetworkPolicy")["spec"]["ingress"]
+    services = [find_object(overlay, "Service", name)["spec"] for name in ("plates", "plates-grpc")]
+    ingress = find_object(overlay, "NetworkPolicy")["spec"]["ingress"]
     assert {port["targetPort"] for service in services for port in service["ports"]} == names
     assert {port["port"] for rule in ingress for port in rule["ports"]} == names
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_pod_is_scraped_once_as_the_job_of_the_alerts(overlay: str) -> None:
-    monitor = one(overlay, "ServiceMonitor")
-    scraped, other = one(overlay, "Service"), one(overlay, "Service", "plates-grpc")
+    monitor = find_object(overlay, "ServiceMonitor")
+    scraped_service = find_object(overlay, "Service")
+    grpc_service = find_object(overlay, "Service", "plates-grpc")
     (endpoint,) = monitor["spec"]["endpoints"]
     assert monitor["apiVersion"] == "monitoring.coreos.com/v1"
-    assert selected(selector_of(monitor), scraped["metadata"]["labels"])
-    assert not selected(selector_of(monitor), other["metadata"]["labels"])
-    assert endpoint["port"] in {port["name"] for port in scraped["spec"]["ports"]}
-    assert scraped["metadata"]["labels"][monitor["spec"]["jobLabel"]] == "plates"
+    assert matches(selector_of(monitor), scraped_service["metadata"]["labels"])
+    assert not matches(selector_of(monitor), grpc_service["metadata"]["labels"])
+    assert endpoint["port"] in {port["name"] for port in scraped_service["spec"]["ports"]}
+    assert scraped_service["metadata"]["labels"][monitor["spec"]["jobLabel"]] == "plates"
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_operators_rules_are_those_of_prometheus(overlay: str) -> None:
-    rule = one(overlay, "PrometheusRule")
+    rule = find_object(overlay, "PrometheusRule")
     source = (PROJECT / "deploy" / "monitoring" / "rules.yaml").read_text(encoding="utf-8")
     assert rule["apiVersion"] == "monitoring.coreos.com/v1"
     assert rule["spec"] == yaml.safe_load(source)
@@ -109,9 +113,9 @@ def test_the_chart_renders_the_manifests_with_the_image_of_its_values(overlay: s
     image = server(overlay)["image"]
     assert yaml.safe_load(files["values.yaml"]) == {"image": image}
     assert yaml.safe_load(files["Chart.yaml"])["version"] in image
-    rendered = render(files["templates/manifests.yaml"], "mirror/plates@sha256:0")
+    chart = render(files["templates/manifests.yaml"], "mirror/plates@sha256:0")
     expected = manifests.replace(image, "mirror/plates@sha256:0").replace(": kustomize", ": Helm")
-    assert list(yaml.safe_load_all(rendered)) == list(yaml.safe_load_all(expected))
+    assert list(yaml.safe_load_all(chart)) == list(yaml.safe_load_all(expected))
 
 
 def test_manifests_with_two_images_are_no_chart_of_ours() -> None:

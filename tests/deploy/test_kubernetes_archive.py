@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from orchestrator.cli.app import app
-from tests.deploy.manifests import KUBERNETES, quantity, schema_errors, selected
+from tests.deploy.manifests import KUBERNETES, matches, quantity, schema_errors
 
 JOB, POLICY = yaml.safe_load_all(
     (KUBERNETES / "archive" / "rayjob.yaml").read_text(encoding="utf-8")
@@ -43,13 +43,15 @@ def test_ray_wants_a_token() -> None:
 def test_no_container_sets_ray_s_token_itself(group: dict[str, Any]) -> None:
     """A setting of our own would replace the operator's."""
     (container,) = group["template"]["spec"]["containers"]
-    assert not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} & {one["name"] for one in container["env"]}
+    assert not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} & {
+        variable["name"] for variable in container["env"]
+    }
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_policy_is_for_the_pods_of_the_cluster(group: dict[str, Any]) -> None:
     assert schema_errors(POLICY, "1.30") == []
-    assert selected(
+    assert matches(
         POLICY["spec"]["podSelector"]["matchLabels"], group["template"]["metadata"]["labels"]
     )
 
@@ -70,11 +72,11 @@ def test_the_command_is_one_of_ours_and_its_actors_have_cores() -> None:
     assert isinstance(command, click.Group)
     archive = command.get_command(click.Context(command), name)
     assert archive is not None
-    given = archive.make_context(name, arguments).params
+    options = archive.make_context(name, arguments).params
     (worker,) = WORKERS["template"]["spec"]["containers"]
     cores = WORKERS["replicas"] * quantity(worker["resources"]["limits"]["cpu"])
     assert program == "plates"
-    assert (given["address"], given["actors"]) == ("auto", cores)
+    assert (options["address"], options["actors"]) == ("auto", cores)
 
 
 def test_the_image_has_the_manifests_ray() -> None:
@@ -84,5 +86,5 @@ def test_the_image_has_the_manifests_ray() -> None:
 
 def test_hadolint_has_nothing_to_say_of_the_image() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+    child = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout) == (0, "")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.manifests import CPU, GPU, KUBERNETES, OVERLAYS, Manifest, one
+from tests.deploy.manifests import CPU, GPU, KUBERNETES, OVERLAYS, Manifest, find_object
 from tests.samples import PROJECT
 
 RULES = PROJECT / "deploy" / "monitoring" / "rules.yaml"
@@ -49,18 +49,18 @@ def adapter_rule() -> Manifest:
 def adapter_query(rule: Manifest, pods: list[str]) -> str:
     """Return the adapter's query to Prometheus for the autoscaler's metric."""
     series = rule["seriesQuery"].partition("{")[0]
-    filled = {
+    values = {
         "<<.Series>>": series,
         "<<.LabelMatchers>>": f'namespace="plates",pod=~"{"|".join(pods)}"',
         "<<.GroupBy>>": "pod",
     }
-    return re.sub(r"<<.*?>>", lambda found: filled[found[0]], rule["metricsQuery"])
+    return re.sub(r"<<.*?>>", lambda match: values[match[0]], rule["metricsQuery"])
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_deployment_is_scaled_and_leaves_its_replicas_to_that(overlay: str) -> None:
-    deployment = one(overlay, "Deployment")
-    assert one(overlay, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"] == {
+    deployment = find_object(overlay, "Deployment")
+    assert find_object(overlay, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"] == {
         "apiVersion": deployment["apiVersion"],
         "kind": deployment["kind"],
         "name": deployment["metadata"]["name"],
@@ -69,14 +69,14 @@ def test_the_deployment_is_scaled_and_leaves_its_replicas_to_that(overlay: str) 
 
 
 def test_one_pod_may_be_evicted_and_another_still_serves() -> None:
-    scaler = one(CPU, "HorizontalPodAutoscaler")["spec"]
-    evicted = one(CPU, "PodDisruptionBudget")["spec"]["maxUnavailable"]
-    assert scaler["minReplicas"] - evicted >= 1
+    scaler = find_object(CPU, "HorizontalPodAutoscaler")["spec"]
+    max_unavailable = find_object(CPU, "PodDisruptionBudget")["spec"]["maxUnavailable"]
+    assert scaler["minReplicas"] - max_unavailable >= 1
 
 
 def test_one_gpu_is_enough_to_start_and_to_update() -> None:
-    assert one(GPU, "HorizontalPodAutoscaler")["spec"]["minReplicas"] == 1
-    assert one(GPU, "Deployment")["spec"]["strategy"] == {
+    assert find_object(GPU, "HorizontalPodAutoscaler")["spec"]["minReplicas"] == 1
+    assert find_object(GPU, "Deployment")["spec"]["strategy"] == {
         "type": "RollingUpdate",
         "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
     }
@@ -84,13 +84,13 @@ def test_one_gpu_is_enough_to_start_and_to_update() -> None:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_autoscaler_can_add_pods(overlay: str) -> None:
-    scaler = one(overlay, "HorizontalPodAutoscaler")["spec"]
+    scaler = find_object(overlay, "HorizontalPodAutoscaler")["spec"]
     assert scaler["minReplicas"] < scaler["maxReplicas"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_autoscaler_goes_by_the_adapters_metric(overlay: str) -> None:
-    metrics = one(overlay, "HorizontalPodAutoscaler")["spec"]["metrics"]
+    metrics = find_object(overlay, "HorizontalPodAutoscaler")["spec"]["metrics"]
     (queue,) = [metric["pods"] for metric in metrics if metric["type"] == "Pods"]
     assert queue["metric"]["name"] == adapter_rule()["name"]["as"]
 

@@ -3,14 +3,14 @@
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
-from tests.deploy.manifests import Manifest, one, quantity, selected
+from tests.deploy.manifests import Manifest, find_object, matches, quantity
 
 OVERLAY, WATCHER = "overlays/cameras", "plates-watcher"
 FILE = "CAMERAS.toml"
 
 
 def pods() -> Manifest:
-    return one(OVERLAY, "Deployment", WATCHER)["spec"]["template"]
+    return find_object(OVERLAY, "Deployment", WATCHER)["spec"]["template"]
 
 
 def watcher() -> Manifest:
@@ -19,34 +19,34 @@ def watcher() -> Manifest:
 
 
 def server() -> Manifest:
-    (container,) = one(OVERLAY, "Deployment")["spec"]["template"]["spec"]["containers"]
+    (container,) = find_object(OVERLAY, "Deployment")["spec"]["template"]["spec"]["containers"]
     return container
 
 
 def policy(name: str) -> Manifest:
-    return one(OVERLAY, "NetworkPolicy", name)["spec"]
+    return find_object(OVERLAY, "NetworkPolicy", name)["spec"]
 
 
 def test_selectors_find_watchers_and_no_server() -> None:
     labels = pods()["metadata"]["labels"]
-    server_labels = one(OVERLAY, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    server_labels = find_object(OVERLAY, "Deployment")["spec"]["template"]["metadata"]["labels"]
     selectors = [
-        one(OVERLAY, "Deployment", WATCHER)["spec"]["selector"]["matchLabels"],
-        one(OVERLAY, "PodDisruptionBudget", WATCHER)["spec"]["selector"]["matchLabels"],
+        find_object(OVERLAY, "Deployment", WATCHER)["spec"]["selector"]["matchLabels"],
+        find_object(OVERLAY, "PodDisruptionBudget", WATCHER)["spec"]["selector"]["matchLabels"],
         policy(WATCHER)["podSelector"]["matchLabels"],
         pods()["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"],
     ]
-    assert [selector for selector in selectors if not selected(selector, labels)] == []
-    assert [selector for selector in selectors if selected(selector, server_labels)] == []
+    assert [selector for selector in selectors if not matches(selector, labels)] == []
+    assert [selector for selector in selectors if matches(selector, server_labels)] == []
 
 
 def test_the_command_has_the_options_that_the_watcher_gets() -> None:
     program, *words = watcher()["command"]
-    told = CliRunner().invoke(app, [words[0], "--help"], env={"COLUMNS": "200"}).output
+    help_text = CliRunner().invoke(app, [words[0], "--help"], env={"COLUMNS": "200"}).output
     options = {arg.partition("=")[0] for arg in watcher()["args"]}
     assert program == "plates"
     assert "--share" in options
-    assert [option for option in options if option not in told] == []
+    assert [option for option in options if option not in help_text] == []
 
 
 def test_both_find_the_file_of_cameras_where_the_secret_is_mounted() -> None:
@@ -63,8 +63,8 @@ def test_the_image_is_the_one_with_the_packages_of_cameras() -> None:
 
 def test_watchers_may_call_the_server_and_prometheus_may_call_them() -> None:
     (callers, _) = policy("plates")["ingress"]
-    admitted = callers["from"][0]["podSelector"]["matchLabels"]
-    assert selected(admitted, pods()["metadata"]["labels"])
+    selector = callers["from"][0]["podSelector"]["matchLabels"]
+    assert matches(selector, pods()["metadata"]["labels"])
     (scrape,) = policy(WATCHER)["ingress"]
     assert scrape["ports"] == [{"protocol": "TCP", "port": "metrics"}]
     assert [port["name"] for port in watcher()["ports"]] == ["metrics"]
@@ -84,5 +84,5 @@ def test_the_spool_fits_into_the_disk_of_the_pod() -> None:
 
 
 def test_an_eviction_leaves_other_watchers() -> None:
-    evicted = one(OVERLAY, "PodDisruptionBudget", WATCHER)["spec"]["maxUnavailable"]
-    assert one(OVERLAY, "Deployment", WATCHER)["spec"]["replicas"] - evicted >= 2
+    max_unavailable = find_object(OVERLAY, "PodDisruptionBudget", WATCHER)["spec"]["maxUnavailable"]
+    assert find_object(OVERLAY, "Deployment", WATCHER)["spec"]["replicas"] - max_unavailable >= 2

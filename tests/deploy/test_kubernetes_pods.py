@@ -41,9 +41,13 @@ def capacity(overlay: str) -> Capacity:
 
 def volume(overlay: str, mount_path: str) -> dict:
     """Return the emptyDir that the server has mounted at a path."""
-    (name,) = [m["name"] for m in server(overlay)["volumeMounts"] if m["mountPath"] == mount_path]
-    (found,) = [volume for volume in pod(overlay)["volumes"] if volume["name"] == name]
-    return found["emptyDir"]
+    (name,) = [
+        mount["name"]
+        for mount in server(overlay)["volumeMounts"]
+        if mount["mountPath"] == mount_path
+    ]
+    (mounted_volume,) = [volume for volume in pod(overlay)["volumes"] if volume["name"] == name]
+    return mounted_volume["emptyDir"]
 
 
 def size(overlay: str, mount_path: str) -> float:
@@ -73,9 +77,9 @@ def test_the_pod_runs_as_the_user_of_the_image(overlay: str) -> None:
 
 
 def test_callers_need_a_key_of_the_secret(overlay: str) -> None:
-    (keys,) = [one for one in pod(overlay)["volumes"] if one["name"] == "keys"]
-    (mount,) = [one for one in server(overlay)["volumeMounts"] if one["name"] == "keys"]
-    variables = {one["name"]: one["value"] for one in server(overlay)["env"]}
+    (keys,) = [entry for entry in pod(overlay)["volumes"] if entry["name"] == "keys"]
+    (mount,) = [entry for entry in server(overlay)["volumeMounts"] if entry["name"] == "keys"]
+    variables = {entry["name"]: entry["value"] for entry in server(overlay)["env"]}
     assert keys["secret"] == {"secretName": "plates-keys"}
     assert variables == {"PLATES_KEYS": f"{mount['mountPath']}/keys"}
     assert mount["readOnly"]

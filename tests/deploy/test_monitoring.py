@@ -59,18 +59,22 @@ def promtool(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
 
 
-def lost(given: object, kept: object, where: str = "") -> list[str]:
+def find_losses(original: object, copy: object, where: str = "") -> list[str]:
     """Return the parts of a JSON value that another one lacks or changes."""
-    if isinstance(given, dict) and isinstance(kept, dict):
+    if isinstance(original, dict) and isinstance(copy, dict):
         return [
             name
-            for key in given
-            for name in lost(given[key], kept.get(key, f"no {key}"), f"{where}.{key}")
+            for key in original
+            for name in find_losses(original[key], copy.get(key, f"no {key}"), f"{where}.{key}")
         ]
-    if isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
-        pairs = zip(given, kept, strict=True)
-        return [name for i, (a, b) in enumerate(pairs) for name in lost(a, b, f"{where}[{i}]")]
-    return [] if given == kept else [where]
+    if isinstance(original, list) and isinstance(copy, list) and len(original) == len(copy):
+        pairs = zip(original, copy, strict=True)
+        return [
+            name
+            for index, (first, second) in enumerate(pairs)
+            for name in find_losses(first, second, f"{where}[{index}]")
+        ]
+    return [] if original == copy else [where]
 
 
 @pytest.mark.parametrize(
@@ -82,14 +86,14 @@ def lost(given: object, kept: object, where: str = "") -> list[str]:
     ],
 )
 def test_prometheus_takes_the_file(command: str, file: str) -> None:
-    done = promtool("check", command, MONITORING / file)
-    assert done.returncode == 0, done.stderr
+    child = promtool("check", command, MONITORING / file)
+    assert child.returncode == 0, child.stderr
 
 
 @pytest.mark.parametrize("file", [name for names in TESTS.values() for name in names])
 def test_the_rules_do_what_their_tests_say(file: str) -> None:
-    done = promtool("test", "rules", MONITORING / file)
-    assert done.returncode == 0, done.stdout + done.stderr
+    child = promtool("test", "rules", MONITORING / file)
+    assert child.returncode == 0, child.stdout + child.stderr
 
 
 @pytest.mark.parametrize("rules", TESTS)
@@ -114,8 +118,8 @@ def test_every_alert_is_seen_to_fire_and_tells_what_to_do(rules: str) -> None:
 
 
 def test_every_recorded_series_is_tested() -> None:
-    tested = "\n".join(case["expr"] for case in read_cases("rules.yaml") if case["exp_samples"])
-    assert [record for record in RECORDED if record not in tested] == []
+    exprs = "\n".join(case["expr"] for case in read_cases("rules.yaml") if case["exp_samples"])
+    assert [record for record in RECORDED if record not in exprs] == []
 
 
 def test_the_rules_ask_for_the_job_that_is_scraped() -> None:
@@ -130,10 +134,10 @@ def test_only_series_that_are_exported_are_used() -> None:
 
 
 def test_only_reasons_that_the_gateway_counts_are_asked_for() -> None:
-    known = set(re.findall(r'reason="([^"]+)"', PAGE))
-    asked = re.findall(r'(?:calls:rate5m|calls_total)\{[^}]*reason=~?\\?"([^"\\]+)', USED)
-    assert asked
-    assert {reason for one in asked for reason in one.split("|")} <= known
+    known_reasons = set(re.findall(r'reason="([^"]+)"', PAGE))
+    patterns = re.findall(r'(?:calls:rate5m|calls_total)\{[^}]*reason=~?\\?"([^"\\]+)', USED)
+    assert patterns
+    assert {reason for pattern in patterns for reason in pattern.split("|")} <= known_reasons
 
 
 def test_every_reason_of_the_gateway_is_explained() -> None:
@@ -162,9 +166,9 @@ def test_the_dashboard_says_nothing_that_grafana_does_not_know(dashboard: str) -
     from grafana_foundation_sdk.models.dashboard import Dashboard
 
     register_default_plugins()
-    given = json.loads(dashboard)
-    understood = json.loads(JSONEncoder().encode(Dashboard.from_json(given)))
-    assert lost(given, understood) == []
+    original = json.loads(dashboard)
+    copy = json.loads(JSONEncoder().encode(Dashboard.from_json(original)))
+    assert find_losses(original, copy) == []
 
 
 def test_no_two_panels_share_a_place_or_a_number(dashboard: str) -> None:
@@ -175,11 +179,11 @@ def test_no_two_panels_share_a_place_or_a_number(dashboard: str) -> None:
 
 def test_the_panels_queries_parse(dashboard: str, tmp_path: Path) -> None:
     """Each is checked by promtool as a recording rule."""
-    written = re.findall(r'"expr": ("(?:[^"\\]|\\.)+")', dashboard)
-    exprs = [json.loads(text).replace("$__rate_interval", "1m") for text in written]
+    texts = re.findall(r'"expr": ("(?:[^"\\]|\\.)+")', dashboard)
+    exprs = [json.loads(text).replace("$__rate_interval", "1m") for text in texts]
     assert len(exprs) > 20
     rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(exprs)]
     file = tmp_path / "panels.yaml"
     file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
-    done = promtool("check", "rules", file)
-    assert done.returncode == 0, done.stderr
+    child = promtool("check", "rules", file)
+    assert child.returncode == 0, child.stderr

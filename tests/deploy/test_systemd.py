@@ -39,8 +39,8 @@ def test_systemd_has_nothing_to_say(tmp_path: Path, name: str, has_cameras: bool
         drop_in.parent.mkdir()
         drop_in.write_text(DROP_IN.read_text().replace(FOLDER, str(tmp_path)))
     command = ["systemd-analyze", "verify", tmp_path / name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    child = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout + child.stderr) == (0, "")
 
 
 def test_the_service_says_when_it_is_ready_and_its_rights_and_end_are_those_it_needs() -> None:

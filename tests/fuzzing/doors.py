@@ -98,7 +98,7 @@ class Service:
         return nullcontext()
 
     def check_served(self, model: str, version: str) -> None:
-        check_served(model, version, GatewayOptions().served)
+        check_served(model, version, GatewayOptions().served_models)
 
     async def infer(self, _call: Any, call: InferenceRequest) -> InferenceResponse:
         self.check_served(call.model, call.version)

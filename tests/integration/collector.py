@@ -63,12 +63,12 @@ class Collector:
         ids = {
             span.trace for span in spans if span.attributes.get("triton.request_id") == request_id
         }
-        traces = [{span.name: span for span in spans if span.trace == one} for one in ids]
+        traces = [{span.name: span for span in spans if span.trace == trace} for trace in ids]
         return max(traces, key=len, default={})
 
 
 @contextmanager
-def collecting() -> Iterator[Collector]:
+def run_collector() -> Iterator[Collector]:
     """Run a collector on a free port."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -90,9 +90,13 @@ def collecting() -> Iterator[Collector]:
 
 def _from_protobuf(request: ExportTraceServiceRequest) -> Iterator[Span]:
     for group in request.resource_spans:
-        service = {a.key: a.value.string_value for a in group.resource.attributes}["service.name"]
+        service = {
+            attribute.key: attribute.value.string_value for attribute in group.resource.attributes
+        }["service.name"]
         for span in (span for scope in group.scope_spans for span in scope.spans):
-            attributes = {a.key: a.value.string_value for a in span.attributes}
+            attributes = {
+                attribute.key: attribute.value.string_value for attribute in span.attributes
+            }
             ids = (span.trace_id.hex(), span.span_id.hex(), span.parent_span_id.hex())
             yield Span(span.name, *ids, service, attributes)
 
@@ -105,5 +109,7 @@ def _from_json(request: dict[str, Any]) -> Iterator[Span]:
             yield Span(span["name"], *ids, service, _values(span))
 
 
-def _values(of: dict[str, Any]) -> dict[str, Any]:
-    return {entry["key"]: next(iter(entry["value"].values())) for entry in of.get("attributes", [])}
+def _values(part: dict[str, Any]) -> dict[str, Any]:
+    return {
+        entry["key"]: next(iter(entry["value"].values())) for entry in part.get("attributes", [])
+    }

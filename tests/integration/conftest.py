@@ -23,8 +23,8 @@ GREY = np.full((300, 400, 3), 128, np.uint8)
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     """A server that processes two pictures at once, because more workers start more slowly."""
-    with run_server(on_free_ports(prepare(ServerOptions(pictures=2)))) as started:
-        yield started
+    with run_server(on_free_ports(prepare(ServerOptions(pictures=2)))) as running:
+        yield running
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,12 @@ class Gate:
         for file in self.folder.iterdir():
             file.unlink()
 
-    def waiting(self) -> int:
-        """Calls that have come to the gate."""
+    def count_waiting(self) -> int:
+        """Return the number of calls that have come to the gate."""
         return len(list(self.folder.glob("open.*-*")))
 
 
-def gated(options: ServerOptions, target: Path, gate: Gate, model: str = DETECTOR) -> Path:
+def write_gated(options: ServerOptions, target: Path, gate: Gate, model: str = DETECTOR) -> Path:
     """Write our model repository, with one model replaced by one that waits at the gate."""
     repository = lay_out_ours(options, target)
     path = repository / model / CONFIG
@@ -59,7 +59,7 @@ def gated(options: ServerOptions, target: Path, gate: Gate, model: str = DETECTO
     return repository
 
 
-def pending(server: Server) -> int:
-    """Calls that wait in the queue of `plate_recognition`, as Triton counts them."""
+def count_pending(server: Server) -> int:
+    """Return the number of calls in the queue of `plate_recognition`, as Triton counts them."""
     with urllib.request.urlopen(server.options.metrics_url, timeout=10) as answer:
         return int(float(PENDING.search(answer.read().decode())[1]))

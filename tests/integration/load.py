@@ -60,5 +60,5 @@ class Load:
 
     def wait_for(self, text: str) -> None:
         """Wait until callers get this text; fail after a timeout."""
-        seen = len(self.texts)
-        until(lambda: text in self.texts[seen:], f"a caller who is told {text!r}")
+        count = len(self.texts)
+        until(lambda: text in self.texts[count:], f"a caller who is told {text!r}")

@@ -25,13 +25,13 @@ class Serving:
         process: The command.
         url: URL of its HTTP port.
         grpc: Address of its gRPC port.
-        printed: Output of the command until it was ready.
+        output: Output of the command until it was ready.
     """
 
     process: subprocess.Popen[str]
     url: str
     grpc: str
-    printed: str
+    output: str
 
     def gateways(self) -> set[int]:
         """Return the gateway's processes."""
@@ -67,29 +67,29 @@ def serve(*flags: str | Path, env: Mapping[str, str] | None = None) -> Iterator[
         if line.startswith("Ctrl-C"):
             break
     assert lines, process.stderr and process.stderr.read()
-    family = find_tree(process.pid)
+    pids = find_tree(process.pid)
     try:
         yield Serving(process, f"localhost:{http}", f"localhost:{grpc}", "".join(lines))
     finally:
         if process.poll() is None:
-            family = find_tree(process.pid)
+            pids = find_tree(process.pid)
             process.terminate()
         process.communicate()
-        until(lambda: not remaining(family), "its processes away")
+        until(lambda: not find_running(pids), "its processes away")
 
 
 @contextmanager
 def run_gateway(options: GatewayOptions, **changes: Any) -> Iterator[GatewayOptions]:
     """Run a gateway on free ports for the length of a `with` block; yield its options."""
     http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
-    started = start(replace(options, http=http, grpc=grpc, metrics=metrics, **changes))
+    gateway = start(replace(options, http=http, grpc=grpc, metrics=metrics, **changes))
     try:
-        yield started.options
+        yield gateway.options
     finally:
-        started.stop()
+        gateway.stop()
 
 
-def remaining(pids: set[int]) -> set[int]:
+def find_running(pids: set[int]) -> set[int]:
     """Return the processes that still run; zombies do not."""
     running = set()
     for pid in pids:

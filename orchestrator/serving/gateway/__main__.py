@@ -17,21 +17,21 @@ from orchestrator.serving.gateway.ipc import STDIN
 from orchestrator.serving.gateway.options import GatewayOptions, from_json
 from orchestrator.serving.gateway.server import serve
 
-GARBAGE = 10_000
+GARBAGE_THRESHOLD = 10_000
 """Threshold of Python's garbage collector, in new objects. A call makes hundreds, but no cycles."""
-TALKATIVE = ("python_multipart", "uvicorn.error")
+TALKATIVE_LOGGERS = ("python_multipart", "uvicorn.error")
 """Loggers that would report every damaged form and everything that is not HTTP."""
-FILES = 256
+SPARE_FILES = 256
 """Open files that the process needs in addition to its connections."""
 
 
 def main() -> None:
     """Serve until the process is told to end."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    for talkative in TALKATIVE:
-        logging.getLogger(talkative).setLevel(logging.ERROR)
+    for name in TALKATIVE_LOGGERS:
+        logging.getLogger(name).setLevel(logging.ERROR)
     gc.freeze()  # imported objects stay
-    gc.set_threshold(GARBAGE)
+    gc.set_threshold(GARBAGE_THRESHOLD)
     try:
         options = from_json(read_line())
         allow_files(options)
@@ -51,9 +51,9 @@ def read_line() -> str:
 
 def allow_files(options: GatewayOptions) -> None:
     """Raise the limit of open files for all HTTP and gRPC connections, as far as permitted."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * options.limits.connections + FILES
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, most), most))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    file_count = 2 * options.limits.connections + SPARE_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(file_count, hard_limit), hard_limit))
 
 
 if __name__ == "__main__":

@@ -116,8 +116,8 @@ def expiry_of(chain: bytes) -> float:
     Raises:
         ValueError: There is none, or one that is damaged.
     """
-    found = PEM.findall(chain.decode("ascii", "replace"))
-    return min(_expiry_of(ssl.PEM_cert_to_DER_cert(one)) for one in found)
+    certificates = PEM.findall(chain.decode("ascii", "replace"))
+    return min(_expiry_of(ssl.PEM_cert_to_DER_cert(certificate)) for certificate in certificates)
 
 
 def _expiry_of(der: bytes) -> float:

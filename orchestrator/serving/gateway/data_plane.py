@@ -79,18 +79,18 @@ class DataPlane:
             SettingsError: The file of keys or of the audit cannot be used.
         """
         self.options, self.limits = options, options.limits.share(options.processes)
-        self.certificate, self._served = certificate, options.served
+        self.certificate, self._served_models = certificate, options.served_models
         self.triton = Triton(replace(options, limits=self.limits))
         self.canary = self._make_canary()
         self.admission = Admission(self.limits)
-        of_one = self.limits.client_connections
+        max_of_address = self.limits.client_connections
         self.proxies = TrustedProxies(options.trusted_proxies)
         proxies = self.proxies if options.trusted_proxies else None
-        self.connections = Connections(self.limits.connections, of_one, proxies)
-        self.probes = Connections(PROBES, of_one)
+        self.connections = Connections(self.limits.connections, max_of_address, proxies)
+        self.probes = Connections(PROBES, max_of_address)
         self.metrics = Metrics(self.admission.counts)
         self.is_extension_away = False
-        self.broken: Callable[[], Sequence[str]] = tuple  # parts beside recognition
+        self.broken_parts: Callable[[], Sequence[str]] = tuple  # parts beside recognition
         self._moves: set[asyncio.Task[None]] = set()
         self._audit = Audit(options.audit)
         self._keys = KeyFile(options.keys) if options.keys else None
@@ -129,7 +129,7 @@ class DataPlane:
         Raises:
             PlateError: The caller or its call is rejected.
         """
-        begun = time.monotonic()
+        start_s = time.monotonic()
         if self.options.trusted_proxies:
             address = self.proxies.client_of(address, headers)
         call = Call(client_at(address, self.limits), kind=kind, address=address)
@@ -148,7 +148,7 @@ class DataPlane:
                 await self.admission.delay_rejection(call.client.name)
             raise
         finally:
-            self._note(protocol, call, outcome, time.monotonic() - begun)
+            self._note(protocol, call, outcome, time.monotonic() - start_s)
 
     async def _find_client(
         self, headers: Headers, address: Client, identify: Identify | None
@@ -193,7 +193,7 @@ class DataPlane:
         self.metrics.note(protocol, entry)
         is_written = call.is_audited or outcome is not ANSWERED
         if is_written and not self._audit.write(entry):
-            self.metrics.audit_lost.inc()
+            self.metrics.lost_audit_lines.inc()
 
     async def infer(self, call: Call, request: InferenceRequest) -> InferenceResponse:
         """Check a request of a call, wait in the queue, and return Triton's response.
@@ -204,15 +204,15 @@ class DataPlane:
         call.model, call.id = request.model, call.id or request.id
         if request.id == PROBE:
             raise RequestError(f"id: wanted any but that of health checks, got {request.id!r}")
-        check_served(request.model, request.version, self._served)
+        check_served(request.model, request.version, self._served_models)
         request = take_timeout(request) if request.parameters else request
         if request.model in self.options.models:
             metadata = await self.triton.metadata_of(request.model, request.version)
-            checked = check_by_metadata(request, metadata)
+            request = check_by_metadata(request, metadata)
         else:
-            checked = check(request, self.limits)
-        async with self.admission.queue(call, checked.cost) as turn:
-            response = await self.triton.retries.infer(checked)
+            request = check(request, self.limits)
+        async with self.admission.queue(call, request.cost) as turn:
+            response = await self.triton.retries.infer(request)
             turn.plates = count_plates(response)
         call.plates += turn.plates
         return response
@@ -223,7 +223,7 @@ class DataPlane:
         Raises:
             NotFound: Callers may not reach it.
         """
-        check_served(model, version, self._served)
+        check_served(model, version, self._served_models)
 
     def move(self, addresses: TritonMoved) -> None:
         """Send the next calls to another Triton. The old one answers the calls that it has."""
@@ -238,15 +238,15 @@ class DataPlane:
 
     async def watch(self) -> None:
         """Keep the metrics up to date for ever."""
-        dropped = repeated = 0
+        drop_count = retry_count = 0
         while True:
             self.metrics.refresh()
             self._note_ends(time.time())
-            self.metrics.repeated.inc(self.triton.retries.count - repeated)
-            repeated = self.triton.retries.count
+            self.metrics.retries.inc(self.triton.retries.count - retry_count)
+            retry_count = self.triton.retries.count
             self.metrics.connections.set(len(self.connections))
-            self.metrics.connections_dropped.inc(self._dropped - dropped)
-            dropped = self._dropped
+            self.metrics.dropped_connections.inc(self._drop_count - drop_count)
+            drop_count = self._drop_count
             await asyncio.sleep(REFRESH_S)
 
     def _note_ends(self, now: float) -> None:
@@ -261,8 +261,8 @@ class DataPlane:
             self.metrics.note_certificate(self.certificate.name, within_s)
 
     @property
-    def _dropped(self) -> int:
-        return self.connections.dropped + self.probes.dropped
+    def _drop_count(self) -> int:
+        return self.connections.drop_count + self.probes.drop_count
 
     async def close(self) -> None:
         await self.triton.close()

@@ -18,7 +18,7 @@ def load_entry_point(name: str) -> Any:
     Raises:
         SettingsError: No installed package provides the entry point.
     """
-    found = [*metadata.entry_points(group=GROUP, name=name)]
-    if not found:
+    entry_points = [*metadata.entry_points(group=GROUP, name=name)]
+    if not entry_points:
         raise SettingsError("cameras: wanted the package for cameras; `make cameras` installs it")
-    return found[0].load()
+    return entry_points[0].load()

@@ -47,7 +47,7 @@ class ExtensionHost:
         if self._open_extension is None:
             return
         self._service.is_extension_away = True
-        self._service.broken = lambda: AWAY
+        self._service.broken_parts = lambda: AWAY
         self._opening = asyncio.create_task(self._open(self._open_extension))
         await asyncio.wait([self._opening], timeout=OPEN_S)
 
@@ -66,26 +66,26 @@ class ExtensionHost:
     async def close(self) -> None:
         """Close the extension, if it was opened."""
         if self._extension is not None:
-            with _logged("the extension cannot be closed"):
+            with _log_errors("the extension cannot be closed"):
                 await self._extension.close()
 
     async def _open(self, open_extension: OpenExtension) -> None:
-        with _logged("the extension cannot be opened; recognition goes on without it"):
-            opened = self._threads.submit(_refuse_exits, open_extension)
-            extension = await asyncio.wrap_future(opened)
+        with _log_errors("the extension cannot be opened; recognition goes on without it"):
+            future = self._threads.submit(_refuse_exits, open_extension)
+            extension = await asyncio.wrap_future(future)
             self.app.router = make_app(self._service, extension).router
             self._extension = extension
             self._service.is_extension_away = False
-            self._service.broken = extension.broken_parts
+            self._service.broken_parts = extension.broken_parts
 
     async def _run_duties(self, extension: Extension) -> None:
         """Run the tasks of the extension until one of them ends."""
         tasks: list[asyncio.Task[None]] = []
         try:
-            with _logged("a task of the extension has failed"):
+            with _log_errors("a task of the extension has failed"):
                 tasks += map(_start, extension.duties())
-                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
+                ended_tasks, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended_tasks:
                     task.result()
         finally:
             for task in tasks:
@@ -98,14 +98,14 @@ def _start(duty: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
 
 
 @contextmanager
-def _logged(what: str) -> Iterator[None]:
+def _log_errors(message: str) -> Iterator[None]:
     """Log an exception of the block instead of raising it."""
     try:
         yield
     except PlateError as error:
-        logger.error("%s: %s", what, error)
+        logger.error("%s: %s", message, error)
     except Exception as error:
-        logger.exception("%s: %s", what, error)
+        logger.exception("%s: %s", message, error)
 
 
 def _refuse_exits(open_extension: OpenExtension) -> Extension:

@@ -52,7 +52,7 @@ UNLESS_SET = {
 """Environment of a process, for variables that the operator has not set."""
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
-MAX_REPLACED, REPLACED_S = 5, 60.0
+MAX_REPLACEMENTS, REPLACEMENTS_S = 5, 60.0
 """So many processes are replaced within this time. The others serve alone after that."""
 LAST_LINES = 3  # lines from a process that ended, as its reason
 SENTENCE = "gateway: "
@@ -61,16 +61,16 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Worker:
+class GatewayProcess:
     """One process of the gateway, with the last lines of its standard error."""
 
     process: subprocess.Popen[str]
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_LINES))
 
     def __post_init__(self) -> None:
-        self._held: list[str] | None = []
+        self._start_lines: list[str] | None = []
         self._has_ended = False
-        self._ran = time.monotonic()
+        self._last_running_s = time.monotonic()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -81,8 +81,8 @@ class Worker:
         """Tell whether the process runs, and was not suspended for more than a second."""
         now = time.monotonic()
         if not _is_stopped(self.process.pid):
-            self._ran = now
-        return self.is_running() and now - self._ran < STOPPED_S
+            self._last_running_s = now
+        return self.is_running() and now - self._last_running_s < STOPPED_S
 
     def reason(self) -> str:
         """Return on one line why the process ended."""
@@ -114,8 +114,8 @@ class Worker:
 
     def release(self) -> None:
         """Log the lines held so far, and all later ones. A failed start shows them as its error."""
-        held, self._held = self._held or [], None
-        for line in held:
+        lines, self._start_lines = self._start_lines or [], None
+        for line in lines:
             logger.warning("%s", line)
 
     def _listen(self) -> None:
@@ -123,10 +123,10 @@ class Worker:
         with self.process.stderr as lines:
             for line in lines:
                 self.lines.append(line)
-                if self._held is None:
+                if self._start_lines is None:
                     logger.warning("%s", line.rstrip())
                 else:
-                    self._held.append(line.rstrip())
+                    self._start_lines.append(line.rstrip())
 
 
 @dataclass
@@ -141,37 +141,42 @@ class Gateway:
     """
 
     options: GatewayOptions
-    workers: list[Worker]
+    workers: list[GatewayProcess]
     counts: LockedFolder
     command: Sequence[str] = COMMAND
-    _moved: TritonMoved | None = None
-    _replaced: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_REPLACED))
+    _last_move: TritonMoved | None = None
+    _replacements_s: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_REPLACEMENTS))
 
     def monitor(self) -> bool:
         """Tell whether the gateway serves. A process that is lost beside others is replaced."""
-        lost = [number for number, worker in enumerate(self.workers) if not worker.is_well()]
-        if len(lost) == len(self.workers):
+        lost_numbers = [
+            number for number, worker in enumerate(self.workers) if not worker.is_well()
+        ]
+        if len(lost_numbers) == len(self.workers):
             return False
-        for number in lost:
+        for number in lost_numbers:
             self._replace(number)
         return True
 
     def _replace(self, number: int) -> None:
         """Start a process in the place of a lost one, unless that did not help lately."""
-        now, lost = time.monotonic(), self.workers[number]
-        lost.end()  # a suspended one would get a part of all connections
-        if len(self._replaced) == MAX_REPLACED and now - self._replaced[0] < REPLACED_S:
+        now, worker = time.monotonic(), self.workers[number]
+        worker.end()  # a suspended one would get a part of all connections
+        if (
+            len(self._replacements_s) == MAX_REPLACEMENTS
+            and now - self._replacements_s[0] < REPLACEMENTS_S
+        ):
             return
-        self._replaced.append(now)
-        logger.error("one of the gateway's processes is replaced: %s", lost.reason())
-        mark_process_dead(lost.process.pid, str(self.counts.folder))  # type: ignore[no-untyped-call]
+        self._replacements_s.append(now)
+        logger.error("one of the gateway's processes is replaced: %s", worker.reason())
+        mark_process_dead(worker.process.pid, str(self.counts.folder))  # type: ignore[no-untyped-call]
         try:
             self.workers[number] = launch(self.command, self.options, self.counts)
         except ServerError as error:
             logger.error("%s", error)
             return
-        if self._moved:
-            self.workers[number].write(event_to_json(self._moved))
+        if self._last_move:
+            self.workers[number].write(event_to_json(self._last_move))
         self.workers[number].release()
 
     def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
@@ -196,10 +201,12 @@ class Gateway:
     def send(self, event: Event) -> None:
         """Send an event to all processes."""
         if isinstance(event, TritonMoved):
-            self._moved = event
+            self._last_move = event
         for number, worker in enumerate(self.workers):
-            sent = replace(event, is_counted=not number) if isinstance(event, WorkerDied) else event
-            worker.write(event_to_json(sent))
+            process_event = (
+                replace(event, is_counted=not number) if isinstance(event, WorkerDied) else event
+            )
+            worker.write(event_to_json(process_event))
 
     def _check_running(self) -> None:
         for worker in self.workers:
@@ -210,7 +217,7 @@ class Gateway:
         """Stop the gateway. Calls in work are answered first, as far as the timeout allows."""
         deadline = time.monotonic() + timeout_s
         with defer_stops():
-            for worker in filter(Worker.is_running, self.workers):
+            for worker in filter(GatewayProcess.is_running, self.workers):
                 worker.process.send_signal(signal.SIGTERM)
             for worker in self.workers:
                 _end(worker.process, deadline - time.monotonic())
@@ -240,13 +247,13 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     return gateway
 
 
-def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder) -> Worker:
+def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder) -> GatewayProcess:
     """Start one process and send it its options.
 
     Raises:
         ServerError: The process cannot be started.
     """
-    worker = Worker(_run(command, options, counts))
+    worker = GatewayProcess(_run(command, options, counts))
     worker.write(to_json(options))
     return worker
 
@@ -254,11 +261,16 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder
 def _run(
     command: Sequence[str], options: GatewayOptions, counts: LockedFolder
 ) -> subprocess.Popen[str]:
-    shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
+    metrics_variables = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
     try:
         return subprocess.Popen(
             command,
-            env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **shared},
+            env={
+                **UNLESS_SET,
+                **keep_freed(usable_memory()),
+                **without_secrets(),
+                **metrics_variables,
+            },
             cwd=PACKAGES,
             pass_fds=(counts.children,),
             stdin=subprocess.PIPE,

@@ -233,7 +233,7 @@ class GatewayOptions(CallerOptions):
         return self.keys is not None or self.wants_keys
 
     @cached_property
-    def served(self) -> tuple[str, ...]:
+    def served_models(self) -> tuple[str, ...]:
         """Names of all models that callers may reach."""
         return (*((MODEL, PLATE_READER) if self.has_plates else ()), *self.models)
 

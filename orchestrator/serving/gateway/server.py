@@ -23,7 +23,7 @@ from orchestrator.serving.gateway.extension_host import ExtensionHost
 from orchestrator.serving.gateway.grpc.server import Servicer, make_server
 from orchestrator.serving.gateway.http.app import make_metrics_app
 from orchestrator.serving.gateway.http.extension import OpenExtension
-from orchestrator.serving.gateway.http.protocol import guarded
+from orchestrator.serving.gateway.http.protocol import make_protocol
 from orchestrator.serving.gateway.ipc import listen
 from orchestrator.serving.gateway.ops.memory_trim import MemoryTrim
 from orchestrator.serving.gateway.options import WORK_S, Address, GatewayOptions
@@ -57,8 +57,8 @@ class HttpServer(uvicorn.Server):
         }
         tls: dict[str, Any] = {"ssl": config.ssl, **times} if config.ssl else {}
         self.servers = [
-            await loop.create_server(make, sock=one, backlog=BACKLOG, **tls)
-            for one in sockets or ()
+            await loop.create_server(make, sock=listener, backlog=BACKLOG, **tls)
+            for listener in sockets or ()
         ]
         self.started = True
 
@@ -74,7 +74,7 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
         ServerError: An address cannot be used, a certificate cannot be read, or a background task
             failed.
     """
-    stopped = _stop_signal()
+    stop_event = _stop_signal()
     certificate = _certificate_of(options)
     service = DataPlane(options, certificate)
     host = ExtensionHost(service, open_extension)
@@ -85,15 +85,15 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     duties = [service.watch(), service.canary.watch(), listen(service), host.run()]
     duties.append(MemoryTrim().watch(lambda: service.admission.counts().bytes))
     if certificate:
-        certificate.serve_with([one.config.ssl for one, _ in servers if one.config.ssl])
+        certificate.serve_with([server.config.ssl for server, _ in servers if server.config.ssl])
         duties.append(certificate.watch())
     if rpc:
         await rpc.start()
     failures: list[Exception] = []
-    run = partial(_run, failures=failures, stopped=stopped)
+    run = partial(_run, failures=failures, stop_event=stop_event)
     tasks = [asyncio.create_task(run(server.serve(bound))) for server, bound in servers]
     watches = [asyncio.create_task(run(duty)) for duty in duties]
-    await stopped.wait()
+    await stop_event.wait()
     for watch in watches:
         watch.cancel()
     service.leave()
@@ -111,20 +111,20 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
 
 def _stop_signal() -> asyncio.Event:
     """Return the event that SIGTERM or Ctrl-C sets."""
-    stopped = asyncio.Event()
+    stop_event = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    return stopped
+        asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
+    return stop_event
 
 
-async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:
+async def _run(duty: Awaitable[None], failures: list[Exception], stop_event: asyncio.Event) -> None:
     """Run a background task. If it fails, the process must end, and another must replace it."""
     try:
         await duty
     except Exception as error:
         logger.critical("a task in the background failed", exc_info=error)
         failures.append(error)
-        stopped.set()
+        stop_event.set()
 
 
 def _http_servers(
@@ -145,7 +145,7 @@ def _http_server(
     options = service.options
     config = uvicorn.Config(
         app,
-        http=guarded(connections, service.limits),
+        http=make_protocol(connections, service.limits),
         ws="none",
         lifespan="off",
         backlog=BACKLOG,
@@ -179,7 +179,7 @@ def _listen(address: Address, options: GatewayOptions) -> socket.socket:
     The kernel also closes connections whose clients do not receive the sent data.
     """
     try:
-        listening = socket.create_server(
+        listener = socket.create_server(
             (address.host, address.port),
             family=socket.AF_INET6 if ":" in address.host else socket.AF_INET,
             reuse_port=options.processes > 1,
@@ -189,8 +189,8 @@ def _listen(address: Address, options: GatewayOptions) -> socket.socket:
     except OSError as error:
         raise ServerError(f"{address}: cannot be listened on: {error.strerror}") from error
     write_ms = round(1000 * options.limits.write_s)
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, write_ms)
-    return listening
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, write_ms)
+    return listener
 
 
 def _grpc_server(

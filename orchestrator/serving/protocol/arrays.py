@@ -60,11 +60,11 @@ def to_arrays(tensors: Iterable[Tensor]) -> dict[str, Array]:
     return arrays
 
 
-def pack(what: str, datatype: str, values: Sequence[Any]) -> bytes:
+def pack(label: str, datatype: str, values: Sequence[Any]) -> bytes:
     """Convert numbers or texts to the data of a tensor.
 
     Args:
-        what: Name of the tensor in messages.
+        label: Name of the tensor in messages.
         datatype: KServe's name of the type.
         values: Python numbers, `bool`, `str` or `bytes`, row-major.
 
@@ -77,12 +77,12 @@ def pack(what: str, datatype: str, values: Sequence[Any]) -> bytes:
             value.encode() if isinstance(value, str) else value for value in values
         )
     if datatype not in {*CODES, BYTES}:
-        wanted = " or ".join([", ".join(CODES), BYTES])
-        raise RequestError(f"{what}: wanted {wanted}, got {reprlib.repr(datatype)}")
+        datatypes = " or ".join([", ".join(CODES), BYTES])
+        raise RequestError(f"{label}: wanted {datatypes}, got {reprlib.repr(datatype)}")
     if datatype in CODES and kinds <= _kinds_of(datatype):
         with suppress(OverflowError):  # a value is out of range
             return array(CODES[datatype], values).tobytes()
-    raise RequestError(f"{what}: wanted data that fits {datatype}, got other values")
+    raise RequestError(f"{label}: wanted data that fits {datatype}, got other values")
 
 
 def _kinds_of(datatype: str) -> set[type]:

@@ -34,17 +34,17 @@ def check_bounds(call: InferenceRequest) -> InferenceRequest:
     return call
 
 
-def _check_names(what: str, names: Collection[str], most: int) -> None:
-    if len(names) > most:
-        raise RequestError(f"{what}: wanted up to {most}, got {len(names)}")
+def _check_names(label: str, names: Collection[str], max_count: int) -> None:
+    if len(names) > max_count:
+        raise RequestError(f"{label}: wanted up to {max_count}, got {len(names)}")
     for name in names:
         if not (0 < len(name) <= MAX_NAME_CHARACTERS and name.isprintable()):
             raise RequestError(
-                f"{what}: wanted names of 1 to {MAX_NAME_CHARACTERS} printable characters, "
+                f"{label}: wanted names of 1 to {MAX_NAME_CHARACTERS} printable characters, "
                 f"got {reprlib.repr(name)}"
             )
     if len(set(names)) < len(names):
-        raise RequestError(f"{what}: wanted each name once, got {reprlib.repr(list(names))}")
+        raise RequestError(f"{label}: wanted each name once, got {reprlib.repr(list(names))}")
 
 
 def _check_plain(name: str, value: Plain) -> None:

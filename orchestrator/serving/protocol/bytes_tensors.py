@@ -32,19 +32,19 @@ def decode(tensor: Input, error: type[PlateError] = RequestError) -> list[bytes]
         error: There are more or fewer elements, or they do not fill the data exactly.
     """
     elements: list[bytes] = []
-    at, data, wanted = 0, tensor.data, math.prod(tensor.shape)
-    while at < len(data) and len(elements) <= wanted:
-        end = at + PREFIX + int.from_bytes(data[at : at + PREFIX], "little")
+    begin, data, count = 0, tensor.data, math.prod(tensor.shape)
+    while begin < len(data) and len(elements) <= count:
+        end = begin + PREFIX + int.from_bytes(data[begin : begin + PREFIX], "little")
         if end > len(data):
             raise error(
                 f"{tensor.name}: wanted elements behind their lengths in 4 bytes, "
                 f"got one that ends {end - len(data)} bytes after the data{_hint(data)}"
             )
-        elements.append(data[at + PREFIX : end])
-        at = end
-    if len(elements) != wanted:
-        got = len(elements) if len(elements) < wanted else "more"
-        raise error(f"{tensor.name}: wanted {wanted} elements by its shape, got {got}")
+        elements.append(data[begin + PREFIX : end])
+        begin = end
+    if len(elements) != count:
+        actual = len(elements) if len(elements) < count else "more"
+        raise error(f"{tensor.name}: wanted {count} elements by its shape, got {actual}")
     return elements
 
 

@@ -121,7 +121,7 @@ class InferenceRequest:
     @property
     def size(self) -> int:
         """Bytes of its inputs."""
-        return sum(one.size for one in self.inputs)
+        return sum(tensor.size for tensor in self.inputs)
 
 
 @dataclass(frozen=True)

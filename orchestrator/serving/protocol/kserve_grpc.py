@@ -56,18 +56,18 @@ def parse_request(message: bytes) -> Any:
     Raises:
         RequestError: The bytes are no such message, or it would need too much memory.
     """
-    at = fields = typed = 0
-    while at < len(message):
-        tag, at = _read_varint(message, at)
-        size, at = _read_varint(message, at)
-        at += size
-        fields += 1
-        typed += 0 if tag >> 3 == RAW else size
-        if tag & 7 != DELIMITED or at > len(message):
+    position = field_count = typed_bytes = 0
+    while position < len(message):
+        tag, position = _read_varint(message, position)
+        size, position = _read_varint(message, position)
+        position += size
+        field_count += 1
+        typed_bytes += 0 if tag >> 3 == RAW else size
+        if tag & 7 != DELIMITED or position > len(message):
             raise RequestError("message: wanted a ModelInferRequest, got other bytes")
-        if fields > MAX_FIELDS:
+        if field_count > MAX_FIELDS:
             raise RequestError(f"message: wanted up to {MAX_FIELDS} fields, got more")
-        if typed > MAX_TYPED_BYTES:
+        if typed_bytes > MAX_TYPED_BYTES:
             raise RequestError(
                 f"message: wanted up to {MAX_TYPED_BYTES} bytes beside raw_input_contents, got more"
             )
@@ -86,12 +86,12 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
 
 def to_varint(number: int) -> bytes:
     """Return a number that is not negative as it stands in a message."""
-    encoded = bytearray()
+    varint = bytearray()
     while number > 0x7F:
-        encoded.append(number & 0x7F | 0x80)
+        varint.append(number & 0x7F | 0x80)
         number >>= 7
-    encoded.append(number)
-    return bytes(encoded)
+    varint.append(number)
+    return bytes(varint)
 
 
 def parse_message(kind: Any, message: bytes) -> Any:
@@ -122,12 +122,13 @@ def to_call(request: Any, trace: dict[str, str]) -> InferenceRequest:
     call = InferenceRequest(
         model=request.model_name,
         inputs=tuple(
-            _to_tensor(one, content) for one, content in zip(request.inputs, contents, strict=True)
+            _to_tensor(tensor, content)
+            for tensor, content in zip(request.inputs, contents, strict=True)
         ),
         outputs=tuple(_to_name(output) for output in request.outputs),
         version=request.model_version,
         id=request.id,
-        parameters={name: _to_plain(name, one) for name, one in request.parameters.items()},
+        parameters={name: _to_plain(name, value) for name, value in request.parameters.items()},
         trace=trace,
     )
     return check_bounds(call)
@@ -145,50 +146,50 @@ def _to_plain(name: str, parameter: Any) -> Plain:
 
 
 def _to_name(output: Any) -> str:
-    if output.parameters:
-        raise RequestError(f"output {reprlib.repr(output.name)}: {_unknown(output.parameters)}")
+    _check_no_parameters(f"output {reprlib.repr(output.name)}", output)
     name: str = output.name
     return name
 
 
-def _unknown(parameters: Any) -> str:
-    return f"wanted no parameters of a tensor, got {reprlib.repr(min(parameters))}"
+def _check_no_parameters(label: str, tensor: Any) -> None:
+    if tensor.parameters:
+        parameter = reprlib.repr(min(tensor.parameters))
+        raise RequestError(f"{label}: wanted no parameters of a tensor, got {parameter}")
 
 
-def _to_tensor(given: Any, raw: bytes | None) -> Tensor:
-    what = f"input {reprlib.repr(given.name)}"
-    if given.parameters:
-        raise RequestError(f"{what}: {_unknown(given.parameters)}")
-    if len(given.shape) > MAX_DIMENSIONS:  # the product of so many would take minutes
+def _to_tensor(tensor: Any, raw: bytes | None) -> Tensor:
+    label = f"input {reprlib.repr(tensor.name)}"
+    _check_no_parameters(label, tensor)
+    if len(tensor.shape) > MAX_DIMENSIONS:  # the product of so many would take minutes
         raise RequestError(
-            f"{what}: wanted up to {MAX_DIMENSIONS} dimensions, got {len(given.shape)}"
+            f"{label}: wanted up to {MAX_DIMENSIONS} dimensions, got {len(tensor.shape)}"
         )
-    shape = tuple(given.shape)
+    shape = tuple(tensor.shape)
     if any(size < 0 for size in shape):
-        raise RequestError(f"{what}: wanted no negative sizes, got {reprlib.repr(shape)}")
+        raise RequestError(f"{label}: wanted no negative sizes, got {reprlib.repr(shape)}")
     if raw is None:
-        raw = _from_typed(what, given, shape)
-    elif given.HasField("contents"):
-        raise RequestError(f"{what}: wanted contents or raw_input_contents, got both")
-    return Tensor(given.name, given.datatype, shape, raw)
+        raw = _from_typed(label, tensor, shape)
+    elif tensor.HasField("contents"):
+        raise RequestError(f"{label}: wanted contents or raw_input_contents, got both")
+    return Tensor(tensor.name, tensor.datatype, shape, raw)
 
 
-def _from_typed(what: str, given: Any, shape: tuple[int, ...]) -> bytes:
-    name = TYPED.get(given.datatype)
-    if name is None:
+def _from_typed(label: str, tensor: Any, shape: tuple[int, ...]) -> bytes:
+    field_name = TYPED.get(tensor.datatype)
+    if field_name is None:
         raise RequestError(
-            f"{what}: wanted one of {', '.join(TYPED)} in contents, "
-            f"got {reprlib.repr(given.datatype)}"
+            f"{label}: wanted one of {', '.join(TYPED)} in contents, "
+            f"got {reprlib.repr(tensor.datatype)}"
         )
-    filled = [field.name for field, _ in given.contents.ListFields()]
-    if filled not in ([], [name]):
-        raise RequestError(f"{what}: wanted {name} alone, got {', '.join(filled)}")
-    values = getattr(given.contents, name)
+    filled_fields = [field.name for field, _ in tensor.contents.ListFields()]
+    if filled_fields not in ([], [field_name]):
+        raise RequestError(f"{label}: wanted {field_name} alone, got {', '.join(filled_fields)}")
+    values = getattr(tensor.contents, field_name)
     if len(values) != math.prod(shape):
         raise RequestError(
-            f"{what}: wanted {math.prod(shape)} elements by its shape, got {len(values)}"
+            f"{label}: wanted {math.prod(shape)} elements by its shape, got {len(values)}"
         )
-    return pack(what, given.datatype, values)
+    return pack(label, tensor.datatype, values)
 
 
 def to_response(answer: InferenceResponse) -> Any:

@@ -71,17 +71,17 @@ def parse(
     size = len(body) if json_size is None else json_size
     if not 0 <= size <= len(body):
         raise RequestError(f"{JSON_SIZE}: wanted 0 to {len(body)}, the body's size, got {size}")
-    loaded = _load(body, size) if json_size is not None else _load_all(body)
-    request = _members("request", loaded, ("id", "parameters", "inputs", "outputs"))
-    outputs = [_output(one) for one in _list("outputs", request.get("outputs", []))]
-    parameters = _parameters(request.get("parameters", {}))
-    is_binary = _flag(ALL_BINARY, parameters.pop(ALL_BINARY, False))
+    document = _load(body, size) if json_size is not None else _load_all(body)
+    request = _to_members("request", document, ("id", "parameters", "inputs", "outputs"))
+    outputs = [_to_output(output) for output in _to_list("outputs", request.get("outputs", []))]
+    parameters = _to_parameters(request.get("parameters", {}))
+    is_binary = _to_flag(ALL_BINARY, parameters.pop(ALL_BINARY, False))
     call = InferenceRequest(
         model=model,
-        inputs=_inputs(request.get("inputs"), body, size),
+        inputs=_to_inputs(request.get("inputs"), body, size),
         outputs=tuple(name for name, _ in outputs),
         version=version,
-        id=_text("id", request.get("id", "")),
+        id=_to_text("id", request.get("id", "")),
         parameters=parameters,
         trace=dict(trace),
     )
@@ -90,10 +90,10 @@ def parse(
 
 
 def _load(body: bytes, size: int) -> Any:
-    for sign, most in MAX_OCCURRENCES.items():
+    for sign, max_count in MAX_OCCURRENCES.items():
         count = body.count(sign, 0, size)
-        if count > most:
-            raise RequestError(f"JSON: wanted up to {most} {sign.decode()}, got {count}")
+        if count > max_count:
+            raise RequestError(f"JSON: wanted up to {max_count} {sign.decode()}, got {count}")
     try:
         return orjson.loads(memoryview(body)[:size])
     except orjson.JSONDecodeError as error:  # the error holds the whole text
@@ -101,9 +101,10 @@ def _load(body: bytes, size: int) -> Any:
 
 
 def _load_all(body: bytes) -> Any:
-    """Load a body that is all JSON. If bytes of tensors follow, tell that their header is missing.
+    """Load a body that is all JSON.
 
-    Without the header, those bytes would be told as damaged JSON.
+    Raises:
+        RequestError: The JSON is damaged, or bytes of tensors follow it without their header.
     """
     try:
         return _load(body, len(body))
@@ -116,65 +117,65 @@ def _load_all(body: bytes) -> Any:
         ) from error
 
 
-def _members(what: str, value: object, known: tuple[str, ...]) -> dict[str, Any]:
+def _to_members(label: str, value: object, names: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise RequestError(f"{what}: wanted an object, got {reprlib.repr(value)}")
-    unknown = value.keys() - set(known)
+        raise RequestError(f"{label}: wanted an object, got {reprlib.repr(value)}")
+    unknown = value.keys() - set(names)
     if unknown:
         raise RequestError(
-            f"{what}: wanted some of {', '.join(known)}, got {reprlib.repr(min(unknown))}"
+            f"{label}: wanted some of {', '.join(names)}, got {reprlib.repr(min(unknown))}"
         )
     return value
 
 
-def _list(what: str, value: object) -> list[Any]:
+def _to_list(label: str, value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise RequestError(f"{what}: wanted a list, got {reprlib.repr(value)}")
+        raise RequestError(f"{label}: wanted a list, got {reprlib.repr(value)}")
     return value
 
 
-def _text(what: str, value: object) -> str:
+def _to_text(label: str, value: object) -> str:
     if not isinstance(value, str):
-        raise RequestError(f"{what}: wanted a text, got {reprlib.repr(value)}")
+        raise RequestError(f"{label}: wanted a text, got {reprlib.repr(value)}")
     return value
 
 
-def _flag(what: str, value: object) -> bool:
+def _to_flag(label: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise RequestError(f"{what}: wanted true or false, got {reprlib.repr(value)}")
+        raise RequestError(f"{label}: wanted true or false, got {reprlib.repr(value)}")
     return value
 
 
-def _size(what: str, value: object) -> int:
+def _to_size(label: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise RequestError(f"{what}: wanted a whole number from 0, got {reprlib.repr(value)}")
+        raise RequestError(f"{label}: wanted a whole number from 0, got {reprlib.repr(value)}")
     return value
 
 
-def _parameters(value: object) -> dict[str, Plain]:
+def _to_parameters(value: object) -> dict[str, Plain]:
     if not isinstance(value, dict):
         raise ParameterError(f"parameters: wanted an object, got {reprlib.repr(value)}")
-    for name, one in value.items():
-        if not isinstance(one, Plain):
+    for name, parameter in value.items():
+        if not isinstance(parameter, Plain):
             raise ParameterError(
                 f"{reprlib.repr(name)}: wanted a text, a number, true or false, "
-                f"got {reprlib.repr(one)}"
+                f"got {reprlib.repr(parameter)}"
             )
     return value
 
 
-def _output(value: object) -> tuple[str, bool | None]:
-    output = _members("output", value, ("name", "parameters"))
-    name = _text("name of an output", output.get("name"))
-    what = f"parameters of output {reprlib.repr(name)}"
-    form = _members(what, output.get("parameters", {}), (BINARY,)).get(BINARY)
-    return name, form if form is None else _flag(what, form)
+def _to_output(value: object) -> tuple[str, bool | None]:
+    output = _to_members("output", value, ("name", "parameters"))
+    name = _to_text("name of an output", output.get("name"))
+    label = f"parameters of output {reprlib.repr(name)}"
+    form = _to_members(label, output.get("parameters", {}), (BINARY,)).get(BINARY)
+    return name, form if form is None else _to_flag(label, form)
 
 
-def _inputs(values: object, body: bytes, json_size: int) -> tuple[Tensor, ...]:
+def _to_inputs(values: object, body: bytes, json_size: int) -> tuple[Tensor, ...]:
     tail = io.BytesIO(body)  # shares the bytes
     tail.seek(json_size)
-    inputs = tuple(_input(one, tail) for one in _list("inputs", values))
+    inputs = tuple(_to_input(tensor, tail) for tensor in _to_list("inputs", values))
     if tail.tell() != len(body):
         raise RequestError(
             f"body: wanted {tail.tell()} bytes by {BINARY_SIZE} of the inputs, got {len(body)}"
@@ -182,51 +183,53 @@ def _inputs(values: object, body: bytes, json_size: int) -> tuple[Tensor, ...]:
     return inputs
 
 
-def _input(value: object, tail: io.BytesIO) -> Tensor:
-    given = _members("input", value, ("name", "shape", "datatype", "parameters", "data"))
-    name = _text("name of an input", given.get("name"))
-    what = f"input {reprlib.repr(name)}"
-    shape = tuple(_size(f"{what}: shape", one) for one in _list(what, given.get("shape")))
+def _to_input(value: object, tail: io.BytesIO) -> Tensor:
+    members = _to_members("input", value, ("name", "shape", "datatype", "parameters", "data"))
+    name = _to_text("name of an input", members.get("name"))
+    label = f"input {reprlib.repr(name)}"
+    shape = tuple(
+        _to_size(f"{label}: shape", size) for size in _to_list(label, members.get("shape"))
+    )
     if len(shape) > MAX_DIMENSIONS:
-        raise RequestError(f"{what}: wanted up to {MAX_DIMENSIONS} dimensions, got {len(shape)}")
-    datatype = _text(f"{what}: datatype", given.get("datatype"))
-    parameters = _members(f"{what}: parameters", given.get("parameters", {}), (BINARY_SIZE,))
-    if ("data" in given) == (BINARY_SIZE in parameters):
-        raise RequestError(f"{what}: wanted exactly one of data and {BINARY_SIZE}")
-    if "data" in given:
-        data = _from_json(what, datatype, shape, given["data"])
+        raise RequestError(f"{label}: wanted up to {MAX_DIMENSIONS} dimensions, got {len(shape)}")
+    datatype = _to_text(f"{label}: datatype", members.get("datatype"))
+    parameters = _to_members(f"{label}: parameters", members.get("parameters", {}), (BINARY_SIZE,))
+    if ("data" in members) == (BINARY_SIZE in parameters):
+        raise RequestError(f"{label}: wanted exactly one of data and {BINARY_SIZE}")
+    if "data" in members:
+        data = _from_json(label, datatype, shape, members["data"])
     else:
-        data = _take(what, tail, _size(f"{what}: {BINARY_SIZE}", parameters[BINARY_SIZE]))
+        data = _read_tail(label, tail, _to_size(f"{label}: {BINARY_SIZE}", parameters[BINARY_SIZE]))
     return Tensor(name, datatype, shape, data)
 
 
-def _take(what: str, tail: io.BytesIO, size: int) -> bytes:
+def _read_tail(label: str, tail: io.BytesIO, size: int) -> bytes:
     data = tail.read(min(size, sys.maxsize))
     if len(data) < size:
         raise RequestError(
-            f"{what}: wanted {size} bytes behind the JSON, got {len(data)}; the header {JSON_SIZE} "
-            "says where they begin"
+            f"{label}: wanted {size} bytes behind the JSON, got {len(data)}; "
+            f"the header {JSON_SIZE} says where they begin"
         )
     return data
 
 
-def _from_json(what: str, datatype: str, shape: tuple[int, ...], data: object) -> bytes:
-    values = _flatten(what, shape, _list(f"{what}: data", data))
+def _from_json(label: str, datatype: str, shape: tuple[int, ...], data: object) -> bytes:
+    values = _flatten(label, shape, _to_list(f"{label}: data", data))
     if len(values) != math.prod(shape):
         raise RequestError(
-            f"{what}: wanted {math.prod(shape)} elements by its shape, got {len(values)}"
+            f"{label}: wanted {math.prod(shape)} elements by its shape, got {len(values)}"
         )
-    return pack(what, datatype, values)
+    return pack(label, datatype, values)
 
 
-def _flatten(what: str, shape: tuple[int, ...], data: list[Any]) -> list[Any]:
+def _flatten(label: str, shape: tuple[int, ...], data: list[Any]) -> list[Any]:
     """Return the data as a flat list. It is flat already, or nested like the shape."""
     if not data or not isinstance(data[0], list):
         return data
     for size in shape[1:]:
         if not {*map(type, data)} <= {list} or not {*map(len, data)} <= {size}:
             raise RequestError(
-                f"{what}: wanted its data flat, or nested as its shape {reprlib.repr(shape)} says"
+                f"{label}: wanted its data flat, or nested as its shape {reprlib.repr(shape)} says"
             )
         data = [*chain.from_iterable(data)]
     return data
@@ -242,16 +245,20 @@ def render(
     """
     outputs: list[dict[str, Any]] = []
     tail: list[bytes] = []
-    for one in answer.outputs:
-        output: dict[str, Any] = {"name": one.name, "datatype": one.datatype, "shape": one.shape}
-        if request.binary.get(one.name, request.is_binary):
-            output["parameters"] = {BINARY_SIZE: len(one.data)}
-            tail.append(one.data)
+    for output in answer.outputs:
+        fields: dict[str, Any] = {
+            "name": output.name,
+            "datatype": output.datatype,
+            "shape": output.shape,
+        }
+        if request.binary.get(output.name, request.is_binary):
+            fields["parameters"] = {BINARY_SIZE: len(output.data)}
+            tail.append(output.data)
         else:
-            output["data"] = _to_json(one)
-        outputs.append(output)
-    named = {"model_name": answer.model, "model_version": answer.version}
-    members = named | ({"id": answer.id} if answer.id else {}) | {"outputs": outputs}
+            fields["data"] = _to_json(output)
+        outputs.append(fields)
+    model = {"model_name": answer.model, "model_version": answer.version}
+    members = model | ({"id": answer.id} if answer.id else {}) | {"outputs": outputs}
     head = orjson.dumps(members, option=orjson.OPT_SERIALIZE_NUMPY)
     if not tail:
         return head, {"Content-Type": "application/json"}

@@ -47,16 +47,16 @@ def explain_no_gpu(code: str = USE) -> str:
         code: The Python program that uses it.
     """
     try:
-        done = subprocess.run(
+        child = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT_S,
             check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"its first use took more than {TIMEOUT_S:.0f} s"
-    if not done.returncode:
+    if not child.returncode:
         return ""
-    lines = done.stderr.strip().splitlines()
-    return lines[-1] if lines else f"its first use ended with exit status {done.returncode}"
+    lines = child.stderr.strip().splitlines()
+    return lines[-1] if lines else f"its first use ended with exit status {child.returncode}"
 
 
 def choose_gpu(environment: Mapping[str, str]) -> dict[str, str]:

@@ -69,8 +69,8 @@ def _find_embedded(root: Path) -> Installation:
     stubs = root / "python_backend_stubs"
     stub = stubs / _version() / STUB
     if not stub.is_file():
-        known = ", ".join(sorted(folder.name for folder in stubs.iterdir()))
-        raise ServerError(f"tritonserver: wanted a Python of {known}, got {_version()}")
+        versions = ", ".join(sorted(folder.name for folder in stubs.iterdir()))
+        raise ServerError(f"tritonserver: wanted a Python of {versions}, got {_version()}")
     libraries = (find_libpython().parent, root.parents[1] / "nvidia_pytriton.libs")
     return Installation(root, stub, libraries)
 
@@ -132,21 +132,21 @@ def lay_out_backends(installation: Installation, folder: Path) -> Path:
     """
     backends = folder / "backends"
     backends.mkdir(parents=True)
-    shipped, python = installation.backends / "python", backends / "python"
+    source, python = installation.backends / "python", backends / "python"
     if not has_stub(installation) and not _may_run_programs(folder):
         _require_stub(installation, folder)
     if has_stub(installation):
-        python.symlink_to(shipped)
+        python.symlink_to(source)
     else:
         python.mkdir()
-        for file in (*(shipped / name for name in PYTHON_BACKEND), installation.stub):
+        for file in (*(source / name for name in PYTHON_BACKEND), installation.stub):
             shutil.copy(file, python)
     for model in OUR_BACKENDS.glob("*/model.py"):
         (backends / model.parent.name).mkdir()
         shutil.copy(model, backends / model.parent.name)
-    for other in installation.backends.iterdir():  # for the operator's own models
-        if other.is_dir() and not (backends / other.name).exists():
-            (backends / other.name).symlink_to(other)
+    for backend in installation.backends.iterdir():  # for the operator's own models
+        if backend.is_dir() and not (backends / backend.name).exists():
+            (backends / backend.name).symlink_to(backend)
     return backends
 
 

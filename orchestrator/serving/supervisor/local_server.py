@@ -48,14 +48,14 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
         yield options.repository
         return
     with writing():
-        owned = LockedFolder.make("models-")
+        locked_folder = LockedFolder.make("models-")
     try:
-        spare, source = owned.folder / "exported", options.source()
+        spare, source = locked_folder.folder / "exported", options.source()
         export_apart(source, spare=spare)
-        yield lay_out(source, owned.folder / "repository", options.capacity(), spare=spare)
+        yield lay_out(source, locked_folder.folder / "repository", options.capacity(), spare=spare)
     finally:
         with defer_stops():
-            owned.remove()
+            locked_folder.remove()
 
 
 def on_free_ports(options: ServerOptions) -> ServerOptions:

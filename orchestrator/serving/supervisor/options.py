@@ -127,15 +127,15 @@ class ServerOptions(CapacityOptions):
 
     def capacity(self) -> Capacity:
         """Return the capacity of this machine's GPU, or of its cores."""
-        chosen = {
+        numbers = {
             "threads": self.threads,
             "instances": self.instances,
             "pictures": self.pictures,
         }
         if self.on_gpu() and not self.choose_engine().is_openvino:
-            fits = fitting_gpu(**chosen, pictures_on_gpu=self.pictures_on_gpu)
+            fits = fitting_gpu(**numbers, pictures_on_gpu=self.pictures_on_gpu)
         else:
-            fits = fitting(**chosen, is_one_model=self.one_model)
+            fits = fitting(**numbers, is_one_model=self.one_model)
         return replace(fits, gateway_queues=bool(self.caller_key))
 
     @property
@@ -207,15 +207,15 @@ class ServerOptions(CapacityOptions):
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptions:
+def fill_ports(options: ServerOptions, taken_ports: Sequence[int] = ()) -> ServerOptions:
     """Return the options with a free port for each that is 0.
 
     Args:
         options: Options with any number of ports that are 0.
-        taken: Ports that another service will soon use.
+        taken_ports: Ports that another service will soon use.
     """
     unset = [name for name in PORTS if getattr(options, name) == 0]
-    taken = [*taken, *(address.port for address in options.listening)]
-    free = (port for port in free_ports(len(unset) + len(taken)) if port not in taken)
+    taken_ports = [*taken_ports, *(address.port for address in options.listening)]
+    free = (port for port in free_ports(len(unset) + len(taken_ports)) if port not in taken_ports)
     ports: dict[str, Any] = dict(zip(unset, free, strict=False))
     return replace(options, **ports)

@@ -43,20 +43,20 @@ class ListenAddress:
 
 def free_ports(count: int) -> list[int]:
     """Return ports that are free at this moment, for a server to start on."""
-    with ExitStack() as held:
+    with ExitStack() as sockets:
         ports: list[int] = []
-        for port in _shuffled():
+        for port in _shuffle_ports():
             if len(ports) == count:
                 break
             if _is_taken("::1", port):  # clients of localhost may look there first
                 continue
             with suppress(OSError):  # the port is in use
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
+                sockets.enter_context(socket.create_server(("127.0.0.1", port)))
                 ports.append(port)
         return ports
 
 
-def _shuffled() -> Iterator[int]:
+def _shuffle_ports() -> Iterator[int]:
     """Give every port once, each time in another order: other programs may search, too."""
     yield from random.SystemRandom().sample(ASSIGNABLE, len(ASSIGNABLE))
 
@@ -93,10 +93,10 @@ def check_listening(addresses: Sequence[ListenAddress]) -> None:
     """
     for address in addresses:
         check_range(address.name, address.port, 1, 65535, ServerError)
-    for address, other in combinations(addresses, 2):
-        if address.port == other.port:
+    for first, second in combinations(addresses, 2):
+        if first.port == second.port:
             raise ServerError(
-                f"{other.name}: wanted another port than {address.name}, got {other.port} for both"
+                f"{second.name}: wanted another port than {first.name}, got {first.port} for both"
             )
     for address in addresses:
         _check_free(address)

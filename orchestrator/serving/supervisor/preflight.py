@@ -37,14 +37,14 @@ SHM_COPIES = 2.4
 DEVICES = ("auto", "cpu", "gpu")
 
 
-def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> ServerOptions:
+def check(options: ServerOptions, other_addresses: Sequence[ListenAddress] = ()) -> ServerOptions:
     """Check that this machine can serve so; return the options with the host as an address.
 
     This also removes what killed services left behind, such as processes that still hold ports.
 
     Args:
         options: Options of the server.
-        others: Addresses and ports of the other services that start with it.
+        other_addresses: Addresses and ports of the other services that start with it.
 
     Raises:
         ServerError: The machine cannot start the server; the message gives the reason.
@@ -66,7 +66,7 @@ def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> Serve
     check_network(options)
     check_localhost(options)
     remove_leftovers()  # which hold ports and memory
-    check_listening([*others, *options.listening])
+    check_listening([*other_addresses, *options.listening])
     check_memory(options, usable_memory())
     check_shared_memory(options)
     return options
@@ -78,11 +78,11 @@ def check_as_it_lies(options: ServerOptions) -> None:
     Raises:
         SettingsError: Weights are given.
     """
-    named = options.formats or (options.weights if options.weights != WEIGHTS else None)
-    if named and not options.is_made_here:
+    path = options.formats or (options.weights if options.weights != WEIGHTS else None)
+    if path and not options.is_made_here:
         raise SettingsError(
             f"{options.repository} is served as it lies: wanted neither weights nor formats beside "
-            f"it, got {named}"
+            f"it, got {path}"
         )
 
 
@@ -175,9 +175,9 @@ def shared_bytes_of_call(options: ServerOptions, folder: Path = SHM) -> int:
         ServerError: There is no shared memory.
     """
     capacity = options.capacity()
-    left = _free_bytes(folder) - count_ours(capacity) * SHM_PER_WORKER
-    left_for_one = max(0, left) / max(1, capacity.pictures)
-    return sys.maxsize if capacity.pictures_on_gpu else int(left_for_one / SHM_COPIES)
+    free_bytes = _free_bytes(folder) - count_ours(capacity) * SHM_PER_WORKER
+    free_for_one = max(0, free_bytes) / max(1, capacity.pictures)
+    return sys.maxsize if capacity.pictures_on_gpu else int(free_for_one / SHM_COPIES)
 
 
 def _free_bytes(folder: Path) -> int:

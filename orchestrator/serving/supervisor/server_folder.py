@@ -36,7 +36,7 @@ class Regions:
 
     prefix: str
     lock: int
-    _held: ExitStack = field(repr=False)
+    _lock_stack: ExitStack = field(repr=False)
 
     @classmethod
     def make(cls) -> Regions:
@@ -46,15 +46,15 @@ class Regions:
             OSError: The folder cannot be written.
         """
         prefix = f"plates_{os.getpid()}_{secrets.token_hex(6)}_"
-        new, held = SHM / f"{prefix}new", ExitStack()
+        new, stack = SHM / f"{prefix}new", ExitStack()
         try:
-            lock = hold(held, os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            lock = hold(stack, os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             new.rename(SHM / f"{prefix}{OWNER}")  # this name never exists without a lock
         except BaseException:
             new.unlink(missing_ok=True)
-            held.close()
+            stack.close()
             raise
-        return cls(prefix, lock, held)
+        return cls(prefix, lock, stack)
 
     def close_to_others(self) -> None:
         """Let only this user read the files; Triton lets everybody."""
@@ -65,16 +65,16 @@ class Regions:
     def remove(self) -> None:
         """Remove the files."""
         _clear(self.prefix)
-        self._held.close()
+        self._lock_stack.close()
 
 
 def remove_left_regions() -> None:
     """Remove the regions whose owner and its child processes have ended."""
     for owner in SHM.glob(f"plates_*_{OWNER}"):
-        with suppress(OSError), ExitStack() as held:  # its owner lives, or it goes just now
-            opened = os.open(owner, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            hold(held, opened, fcntl.LOCK_NB)
-            if is_same(owner, opened):
+        with suppress(OSError), ExitStack() as stack:  # its owner lives, or it goes just now
+            descriptor = os.open(owner, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            hold(stack, descriptor, fcntl.LOCK_NB)
+            if is_same(owner, descriptor):
                 _clear(owner.name.removesuffix(OWNER))
 
 
@@ -106,7 +106,7 @@ class ServerFolder:
     """
 
     path: Path
-    _owned: LockedFolder = field(repr=False)
+    _locked_folder: LockedFolder = field(repr=False)
     _regions: Regions = field(repr=False)
 
     @classmethod
@@ -117,13 +117,13 @@ class ServerFolder:
             ServerError: There is no space for it.
         """
         with writing():
-            owned = LockedFolder.make()
+            locked_folder = LockedFolder.make()
             try:
                 regions = Regions.make()
             except BaseException:
-                owned.remove()
+                locked_folder.remove()
                 raise
-            folder = cls(_plain_path(owned.folder, regions.prefix), owned, regions)
+            folder = cls(_plain_path(locked_folder.folder, regions.prefix), locked_folder, regions)
             folder.links.mkdir()
         return folder
 
@@ -133,13 +133,13 @@ class ServerFolder:
         return self._regions.prefix
 
     @property
-    def inherited(self) -> tuple[int, int]:
+    def inherited_descriptors(self) -> tuple[int, int]:
         """Descriptors for the server and its workers to inherit.
 
         They tell a later service that the server and its workers still run after this process was
         killed.
         """
-        return self._owned.children, self._regions.lock
+        return self._locked_folder.children, self._regions.lock
 
     @property
     def links(self) -> Path:
@@ -190,7 +190,7 @@ class ServerFolder:
     def remove(self) -> None:
         """Remove the folder, and what the server and its workers left in shared memory."""
         self._regions.remove()
-        self._owned.remove()
+        self._locked_folder.remove()
 
 
 def remove_leftovers() -> None:

@@ -32,18 +32,18 @@ class Backoff:
         self, first_s: float, longest_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._first_s, self._longest_s, self._clock = first_s, longest_s, clock
-        self._failed, self._retry = float("-inf"), 0
+        self._last_failure_s, self._retry = float("-inf"), 0
 
     def is_over(self) -> bool:
         """Tell whether the pause is over, or nothing has failed."""
-        return self._clock() - self._failed >= self._pause_s()
+        return self._clock() - self._last_failure_s >= self._pause_s()
 
     def fail(self) -> float:
         """Start a pause; return its length in seconds."""
         now = self._clock()
-        is_first = now - self._failed > 2 * self._longest_s
+        is_first = now - self._last_failure_s > 2 * self._longest_s
         self._retry = 0 if is_first else self._retry + 1
-        self._failed = now
+        self._last_failure_s = now
         return self._pause_s()
 
     def _pause_s(self) -> float:
@@ -59,17 +59,17 @@ def restart_requests() -> Iterator[Callable[[], bool]]:
 
     A process with a terminal gets SIGHUP when the terminal is closed: then it ends, as any other.
     """
-    requested = threading.Event()
+    request = threading.Event()
     if threading.current_thread() is not threading.main_thread() or _has_terminal():
-        yield requested.is_set
+        yield request.is_set
         return
 
     def is_requested() -> bool:
-        was_set = requested.is_set()
-        requested.clear()
+        was_set = request.is_set()
+        request.clear()
         return was_set
 
-    before = signal.signal(signal.SIGHUP, lambda *_: requested.set())
+    before = signal.signal(signal.SIGHUP, lambda *_: request.set())
     try:
         yield is_requested
     finally:
@@ -160,7 +160,7 @@ def supervise(
 
 def _check(services: Sequence[_SupervisedService], *, is_restart: bool) -> None:
     for service in services:
-        others = [other for other in services if other is not service]
+        others = [candidate for candidate in services if candidate is not service]
         service.restart(partial(_monitor, others), is_requested=is_restart)
     _monitor(services)
 

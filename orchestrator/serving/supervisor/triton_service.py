@@ -48,9 +48,9 @@ class TritonService:
         Raises:
             PlateError: It cannot be started.
         """
-        started = self._start(self.options)
+        server = self._start(self.options)
         self.notify(locate(self.options))  # the one before may have died on other ports
-        return started
+        return server
 
     def restart(self, old: Server, monitor_others: Callable[[], None]) -> Server:
         """Replace a Triton by a new one; the old one serves until the new one is ready.
@@ -67,21 +67,21 @@ class TritonService:
         """
         logger.warning("Triton is restarted ...")
         serving = old
-        started: list[Server] = []  # those that run, beside the old one
+        servers: list[Server] = []  # those that run, beside the old one
         try:
             for options in self._list_places():
                 on_wait = partial(_monitor, serving, monitor_others)
                 begin = partial(self._start_beside, options, on_wait)
                 before, serving = serving, START_RETRIES.call(begin, on_retry=_log_failed_start)
-                started.append(serving)
+                servers.append(serving)
                 self.notify(locate(options))
                 before.drain(on_wait=partial(_monitor, serving, monitor_others))
-                started = [serving]
+                servers = [serving]
         except PlateError as error:
             logger.error("%s; Triton is not restarted", error)
             return serving
         except BaseException:  # only this function knows those that it started
-            for server in started:
+            for server in servers:
                 server.stop()
             raise
         logger.warning("Triton was restarted")

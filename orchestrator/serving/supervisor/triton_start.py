@@ -90,7 +90,7 @@ def _launch(
     try:
         ours = write(options, folder.path / "repository")
         repositories = [folder.plain(repository) for repository in (ours, *options.beside)]
-        loaded = _loaded_models(options, repositories)
+        models = _loaded_models(options, repositories)
         with writing():
             backends = lay_out_backends(installation, folder.path)
             variables = environment(options, installation, folder)
@@ -100,7 +100,7 @@ def _launch(
         process = _run(line, variables, folder, prepare_slow_child if is_beside else prepare_child)
         raise_score(process.pid)  # long before it starts a worker, which inherits the score
         return Server(
-            options, process, folder, loaded, ours if options.is_made_here else None, notify
+            options, process, folder, models, ours if options.is_made_here else None, notify
         )
     except BaseException:
         folder.remove()
@@ -127,7 +127,7 @@ def _run(
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            pass_fds=folder.inherited,
+            pass_fds=folder.inherited_descriptors,
             start_new_session=True,  # this process handles Ctrl-C
             preexec_fn=prepare,
         )
@@ -173,8 +173,8 @@ def find_failure(server: Server) -> str:
         model, reason = dead[0].model or "a model", dead[0].exit_reason
         return f"the worker of {model} died while starting ({reason}){_last_words(server)}"
     exit_reason = server.exit_reason()
-    if unloaded := server.log.find_unloaded():
-        model, why = unloaded
+    if model_failure := server.log.find_unloaded():
+        model, why = model_failure
         return f"{model}: cannot be loaded: {why or f'a worker that died{_last_words(server)}'}"
     if not exit_reason:
         return ""

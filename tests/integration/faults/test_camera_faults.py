@@ -24,7 +24,7 @@ def test_no_fault_loses_a_vehicle_or_opens_a_gate_wrongly(monkeypatch: pytest.Mo
     monkeypatch.setattr(observation, "BEFORE_S", 3.0)
     monkeypatch.setattr(observation, "AFTER_S", 4.0)
     rows = make_all(choose(FAULTS, FEW), None, at_once=len(FEW))
-    made = [row for row in rows if not row.skipped]
-    assert [row.broken for row in made if row.told_s is None] == []
-    harm = [(row.name, row.lost, row.doubled, row.wrong_openings) for row in made]
-    assert harm == [(row.name, 0, 0, 0) for row in made]
+    made_rows = [row for row in rows if not row.skipped]
+    assert [row.broken for row in made_rows if row.told_s is None] == []
+    harm = [(row.name, row.lost, row.doubled, row.wrong_openings) for row in made_rows]
+    assert harm == [(row.name, 0, 0, 0) for row in made_rows]

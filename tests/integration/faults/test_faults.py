@@ -19,9 +19,9 @@ def test_killed_workers_are_replaced_and_no_caller_sees_an_error(
     monkeypatch.setattr(signals, "PAUSE_S", 0.5)
     requests = build_requests(render_pictures(6), render_crops(6))
     harness = Harness(requests, each=1, before_s=1.0)
-    one, several = harness.make(choose(FAULTS, ["kill-stn", "random-kills"]))
-    for counts in (one.counts, several.counts):
+    kill, random_kills = harness.make(choose(FAULTS, ["kill-stn", "random-kills"]))
+    for counts in (kill.counts, random_kills.counts):
         assert counts.answered == counts.sent > 0
         assert (counts.refused, counts.lost, counts.wrong) == ({}, 0, 0)
-    assert one.recover_s is not None
-    assert several.counts.sent >= 60
+    assert kill.recover_s is not None
+    assert random_kills.counts.sent >= 60

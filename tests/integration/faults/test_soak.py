@@ -34,8 +34,8 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arguments = ["soak", f"--calls={CALLS}", "--every=0.25", "--pictures=1", f"--out={folder}"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(request_kinds, "DRAWN", DRAWN)
-        done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
+        result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
     return folder
 
 
@@ -50,8 +50,8 @@ def test_every_process_is_looked_at(out: Path) -> None:
     report = read_report(SoakReport, out / "report.json")
     roles = {quantity.of for quantity in report.quantities if quantity.name == "memory_mb"}
     assert roles >= {"supervisor", "gateway", "tritonserver", "plate_recognition", *NETWORKS}
-    held = [quantity.trend.most for quantity in report.quantities if quantity.of in roles]
-    assert min(held) > 0
+    memory_mb = [quantity.trend.most for quantity in report.quantities if quantity.of in roles]
+    assert min(memory_mb) > 0
 
 
 def test_samples_and_a_plot_are_written(out: Path) -> None:

@@ -22,18 +22,18 @@ def rehearse(out: Path) -> "subprocess.CompletedProcess[str]":
 def test_every_step_has_a_result_and_a_second_run_goes_on(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    done = rehearse(tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+    child = rehearse(tmp_path / "out")
+    assert child.returncode == 0, child.stderr
     steps = list_steps(REHEARSAL)
-    found = {name: read_report(StepResult, tmp_path / "out" / f"{name}.json") for name in steps}
-    assert all(step.rows and not step.wrong for step in found.values())
-    assert {row[3] for row in found["tensors"].rows} == {"cpu"}
-    assert found["answers"].figures["different, share"] == 0
-    assert min(found["settings-default"].figures.values()) > 0
-    assert min(float(row[7]) for row in found["faults"].rows) > 0  # seconds of the recovery
+    results = {name: read_report(StepResult, tmp_path / "out" / f"{name}.json") for name in steps}
+    assert all(step.rows and not step.wrong for step in results.values())
+    assert {row[3] for row in results["tensors"].rows} == {"cpu"}
+    assert results["answers"].figures["different, share"] == 0
+    assert min(results["settings-default"].figures.values()) > 0
+    assert min(float(row[7]) for row in results["faults"].rows) > 0  # seconds of the recovery
     page = (tmp_path / "out" / "page.md").read_text()
-    assert all(f"## {step.title}" in page for step in found.values())
+    assert all(f"## {step.title}" in page for step in results.values())
     (tmp_path / "out" / "machine.json").unlink()
-    with pytest.raises(typer.Exit) as again:
+    with pytest.raises(typer.Exit) as second_run:
         main(out=tmp_path / "out", rehearse=True)
-    assert (again.value.exit_code, capfd.readouterr().err) == (0, "machine ...\n")
+    assert (second_run.value.exit_code, capfd.readouterr().err) == (0, "machine ...\n")

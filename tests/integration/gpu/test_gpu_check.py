@@ -19,7 +19,7 @@ def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
         for tensor in ("input__0", *network.outputs)
         for seen_by in ("caller", "worker")
     }
-    assert {one.model for one in find_astray(placements)} == set(NETWORKS)
+    assert {placement.model for placement in find_astray(placements)} == set(NETWORKS)
 
 
 @pytest.mark.gpu

@@ -46,37 +46,39 @@ def write_models(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerOptions]:
+def server_options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerOptions]:
     folder = tmp_path_factory.mktemp("gpu-image")
-    found = place(folder / "tritonserver")
+    installation = place(folder / "tritonserver")
     models = write_models(folder / "models")
     options = ServerOptions(
         repository=models, engine=Engine.TORCHSCRIPT, device="cpu", pictures=1,
-        tritonserver=found.program,
+        tritonserver=installation.program,
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triton_start, "find_installation", lambda _: found)
+        patch.setattr(triton_start, "find_installation", lambda _: installation)
         with own_server(options) as server:
             yield server
 
 
-def test_its_models_read_on_a_cpu_through_our_backend(served: ServerOptions) -> None:
-    with PlateClient(served.http_url) as client:
+def test_its_models_read_on_a_cpu_through_our_backend(server_options: ServerOptions) -> None:
+    with PlateClient(server_options.http_url) as client:
         assert sorted(client.recognize(STREET).texts) == sorted(TEXTS)
 
 
-def test_its_networks_run_in_workers_of_ours(served: ServerOptions) -> None:
-    with triton.InferenceServerClient(served.http_url) as client:
+def test_its_networks_run_in_workers_of_ours(server_options: ServerOptions) -> None:
+    with triton.InferenceServerClient(server_options.http_url) as client:
         configs = [client.get_model_config(name) for name in EXPORTED]
     assert {config["backend"] for config in configs} == {"pytorch"}
-    assert {group["kind"] for one in configs for group in one["instance_group"]} == {"KIND_CPU"}
+    assert {group["kind"] for config in configs for group in config["instance_group"]} == {
+        "KIND_CPU"
+    }
 
 
-def test_a_wrong_input_is_the_callers_error(served: ServerOptions) -> None:
+def test_a_wrong_input_is_the_callers_error(server_options: ServerOptions) -> None:
     tensor = triton.InferInput(INPUT, [1, 50, 70, 3], "UINT8")
     tensor.set_data_from_numpy(np.zeros((1, 50, 70, 3), np.uint8))
     with (
-        triton.InferenceServerClient(served.http_url) as client,
+        triton.InferenceServerClient(server_options.http_url) as client,
         pytest.raises(InferenceServerException) as caught,
     ):
         client.infer(DETECTOR, [tensor])

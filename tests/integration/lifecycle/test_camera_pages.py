@@ -48,13 +48,13 @@ def folder(tmp_path: Path) -> Path:
 
 def write_cameras(folder: Path, page: str, http: int) -> None:
     """Write the page's file of cameras, with a clip in place of the camera."""
-    shown = next(block for block in blocks_of(PROJECT / page) if block.language == "toml").text
-    shown = re.sub(r"rtsp://[^\"]+", str(folder / "clip.mp4"), shown)
-    (folder / "CAMERAS.toml").write_text(shown.replace(":8000", f":{http}"))
+    text = next(block for block in blocks_of(PROJECT / page) if block.language == "toml").text
+    text = re.sub(r"rtsp://[^\"]+", str(folder / "clip.mp4"), text)
+    (folder / "CAMERAS.toml").write_text(text.replace(":8000", f":{http}"))
 
 
 @pytest.fixture(params=PAGES)
-def served(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[str, str]]:
+def running_service(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[str, str]]:
     """The page, and the address of a service that its command has started."""
     ports = free_ports(3)
     write_cameras(folder, request.param, ports[0])
@@ -92,25 +92,25 @@ def is_ready(address: str) -> bool:
 @pytest.mark.parametrize(("page", "command"), PAGES.items())
 def test_one_command_brings_the_cameras(page: str, command: str) -> None:
     assert find(page, *command.split()) == command.split()
-    done = subprocess.run(
+    child = subprocess.run(
         [*command.split(), "--dry-run", "--always-make"],
         cwd=PROJECT, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "--group cameras" in done.stdout
+    assert "--group cameras" in child.stdout
 
 
 @pytest.mark.server
-def test_a_vehicle_is_on_the_page(served: tuple[str, str], folder: Path) -> None:
-    page, address = served
+def test_a_vehicle_is_on_the_page(running_service: tuple[str, str], folder: Path) -> None:
+    page, address = running_service
     watch = [
         word.replace("localhost:8000", address) for word in find(page, "watch", "CAMERAS.toml")
     ]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
-    done = subprocess.run(
+    child = subprocess.run(
         [*watch, "--once"], cwd=folder, capture_output=True, text=True, check=False, env=environment
     )
-    assert done.returncode == 0, done.stderr
-    assert "A123BC77" in done.stdout
+    assert child.returncode == 0, child.stderr
+    assert "A123BC77" in child.stdout
     assert read(address, "live")
-    (passed,) = json.loads(read(address, "v1/passes"))["passes"]
-    assert passed["text"] == "A123BC77"
+    (vehicle_pass,) = json.loads(read(address, "v1/passes"))["passes"]
+    assert vehicle_pass["text"] == "A123BC77"

@@ -17,7 +17,7 @@ from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.server_folder import Regions
 from tests.integration.doubling import write_doubling
-from tests.integration.serving import remaining
+from tests.integration.serving import find_running
 from tests.samples import PLATES, STREET
 from tests.waiting import until
 from workshop.benchmarks.processes import find_tree
@@ -65,7 +65,7 @@ def test_a_killed_service_is_not_in_the_way_of_the_next(folder: Path) -> None:
         first.kill()
         first.wait()
         with serve(ports, *small) as second:
-            until(lambda: not remaining(families[0]), "the first one's processes away")
+            until(lambda: not find_running(families[0]), "the first one's processes away")
             assert not list(SHM.glob(f"plates_{first.pid}_*"))
             families.append(find_tree(second.pid))
             kill_all(second)
@@ -76,6 +76,6 @@ def test_a_killed_service_is_not_in_the_way_of_the_next(folder: Path) -> None:
                     assert client.recognize(STREET).texts[0] == "TO05577"
                 assert list(SHM.glob(f"{neighbour.prefix}*"))
             assert third.returncode == 0
-    assert not remaining(families[1])
+    assert not find_running(families[1])
     assert list(folder.glob("plates-*")) == []
     neighbour.remove()

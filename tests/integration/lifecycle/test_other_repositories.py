@@ -39,17 +39,17 @@ def test_models_of_others_are_served_beside_ours_and_their_killed_worker_is_repl
 ) -> None:
     two = "instance_group [ { count: 2 kind: KIND_CPU } ]"  # one lives while both are replaced
     write_doubling(tmp_path, "double", "TYPE_FP32", two)
-    with serve("--one-model", "--beside", tmp_path, "--model=double") as served:
-        with PlateClient(served.url) as plates:
+    with serve("--one-model", "--beside", tmp_path, "--model=double") as serving:
+        with PlateClient(serving.url) as plates:
             assert sorted(plates.recognize(STREET).texts) == sorted(TEXTS)
-        before, tritons = served.workers("double"), served.tritons()
-        os.kill(min(before), signal.SIGKILL)
-        until(lambda: len(served.workers("double") - before) == 2, "two new workers")
-        with triton.InferenceServerClient(served.grpc) as client:
+        workers, tritons = serving.workers("double"), serving.tritons()
+        os.kill(min(workers), signal.SIGKILL)
+        until(lambda: len(serving.workers("double") - workers) == 2, "two new workers")
+        with triton.InferenceServerClient(serving.grpc) as client:
             until(lambda: client.is_model_ready("double"), "a model that is loaded again")
             assert double(client) == [2, 4]
-        assert served.tritons() == tritons
-        assert served.process.poll() is None
+        assert serving.tritons() == tritons
+        assert serving.process.poll() is None
 
 
 def test_a_model_of_others_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
@@ -68,11 +68,11 @@ def test_a_repository_of_others_is_served_as_it_lies_and_named(repository: Path)
     ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
     command = [PLATES, "serve", "--model-repository", repository, "--no-gateway", *ports]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        said = list(takewhile(lambda line: "Ctrl-C" not in line, process.stdout))
+        lines = list(takewhile(lambda line: "Ctrl-C" not in line, process.stdout))
         with triton.InferenceServerClient(f"localhost:{grpc}") as client:
             assert double(client) == [2, 4]
             assert not client.is_model_ready("plate_recognition")
         process.send_signal(signal.SIGINT)
     assert process.returncode == 0
-    assert "models: double\n" in said
-    assert f"  gRPC     localhost:{grpc}\n" in said
+    assert "models: double\n" in lines
+    assert f"  gRPC     localhost:{grpc}\n" in lines

@@ -45,9 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def systemd(folder: Path) -> Iterator[socket.socket]:
     """A socket that stands in for systemd's."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as notified:
-        notified.bind(str(folder / "notify"))
-        yield notified
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as notify_socket:
+        notify_socket.bind(str(folder / "notify"))
+        yield notify_socket
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ def serving(systemd: socket.socket, folder: Path) -> Iterator[Serving]:
     """The service of all tests, which the last one ends."""
     prepare(ServerOptions())
     env = {**os.environ, "TMPDIR": str(folder), SOCKET: str(folder / "notify")}
-    with serve("--pictures=2", "--gateway-processes=2", env=env) as served:
-        yield served
+    with serve("--pictures=2", "--gateway-processes=2", env=env) as running:
+        yield running
 
 
 def regions_of(serving: Serving) -> list[Path]:
@@ -66,7 +66,7 @@ def regions_of(serving: Serving) -> list[Path]:
 
 def test_serve_says_where_it_is(serving: Serving, systemd: socket.socket) -> None:
     assert systemd.recv(100) == READY
-    assert f"  KServe   {serving.url}\n" in serving.printed
+    assert f"  KServe   {serving.url}\n" in serving.output
     assert regions_of(serving)
     wait_for_answer(serving.url, 60)
 
@@ -81,7 +81,7 @@ def test_a_dead_gateway_is_replaced_beside_the_other(serving: Serving) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "sent"),
+    ("model", "number"),
     [
         pytest.param("lprnet", signal.SIGKILL, id="one of two is killed"),
         pytest.param("stn", signal.SIGSTOP, id="the only one is stopped"),
@@ -89,33 +89,35 @@ def test_a_dead_gateway_is_replaced_beside_the_other(serving: Serving) -> None:
     ],
 )
 def test_a_lost_worker_is_replaced_alone_and_no_caller_notices(
-    serving: Serving, model: str, sent: signal.Signals
+    serving: Serving, model: str, number: signal.Signals
 ) -> None:
-    others = [serving.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}]
-    before = serving.workers(model)
+    workers_of_others = [serving.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}]
+    workers = serving.workers(model)
     tritons = serving.tritons()
     with Load(serving.url, f"grpc://{serving.grpc}", callers=2) as load:
         load.wait_for("TO05577")
-        os.kill(min(before), sent)
-        until(lambda: not before & serving.workers(model), "the old workers away", every_s=0.1)
-        until(lambda: len(serving.workers(model)) == len(before), "new ones", every_s=0.1)
+        os.kill(min(workers), number)
+        until(lambda: not workers & serving.workers(model), "the old workers away", every_s=0.1)
+        until(lambda: len(serving.workers(model)) == len(workers), "new ones", every_s=0.1)
         load.wait_for("TO05577")
     assert load.errors == []
     assert {*load.texts} == {"TO05577"}
     assert serving.tritons() == tritons
-    assert [serving.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}] == others
+    assert [
+        serving.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}
+    ] == workers_of_others
 
 
 @pytest.mark.parametrize("is_planned", [True, False], ids=["restart", "kill"])
 def test_another_triton_takes_over_and_no_caller_notices(
     serving: Serving, is_planned: bool
 ) -> None:
-    before, gateways = serving.tritons(), serving.gateways()
+    tritons, gateways = serving.tritons(), serving.gateways()
     urls = (serving.url, f"grpc://{serving.grpc}")
     with Load(*urls, callers=1, pause_s=0.2) as load:  # leaves the cores to the new server
         load.wait_for("TO05577")
-        os.kill(serving.process.pid, signal.SIGHUP) if is_planned else kill(before)
-        until(lambda: not before & serving.tritons(), "the old server away", 300, every_s=0.2)
+        os.kill(serving.process.pid, signal.SIGHUP) if is_planned else kill(tritons)
+        until(lambda: not tritons & serving.tritons(), "the old server away", 300, every_s=0.2)
         until(lambda: len(serving.tritons()) == 1, "the new server alone", 300, every_s=0.2)
         load.wait_for("TO05577")
     assert load.errors == []
@@ -130,13 +132,13 @@ def kill(processes: set[int]) -> None:
 
 def test_a_port_in_use_is_one_sentence(serving: Serving) -> None:
     port = serving.url.rpartition(":")[2]
-    done = subprocess.run(
+    child = subprocess.run(
         [PLATES, "serve", f"--http-port={port}"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2
+    assert child.returncode == 2
     assert re.fullmatch(
         rf"plates: http_port: wanted a free port, got {port} .*--http-port\n",
-        done.stderr,
+        child.stderr,
     )
 
 

@@ -50,7 +50,7 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     """
     folder = tmp_path_factory.mktemp("country")
     models, weights = copy_of_models(folder), copy_of("weights", folder)
-    fresh = {name: torch.zeros_like(t) for name, t in LPRNet(24).state_dict().items()}
+    fresh = {name: torch.zeros_like(tensor) for name, tensor in LPRNet(24).state_dict().items()}
     fresh["container.bias"][ALPHABET.index("Ё")] = -50
     latin = ALPHABET.translate(LATIN)
     ours = load_state("lprnet")
@@ -66,8 +66,8 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
 
 @pytest.fixture(scope="module")
 def serving(country: ServerOptions) -> Iterator[Serving]:
-    with serve("--model-repository", country.repository, "--weights", country.weights) as served:
-        yield served
+    with serve("--model-repository", country.repository, "--weights", country.weights) as running:
+        yield running
 
 
 def read(url: str) -> list[str]:
@@ -143,11 +143,11 @@ def test_plates_in_another_alphabet_are_refused(country: ServerOptions, tmp_path
         prepare(replace(country, formats=RUSSIA))
     with pytest.raises(PlateError, match="alphabet"):
         load_networks(country.weights, formats=russian())
-    copied = copy_of("weights", tmp_path)
-    (copied / "formats.toml").write_text(RUSSIA.read_text().replace("0123", "1023", 1))
-    list_sums(copied)  # as the message says that one should
+    weights = copy_of("weights", tmp_path)
+    (weights / "formats.toml").write_text(RUSSIA.read_text().replace("0123", "1023", 1))
+    list_sums(weights)  # as the message says that one should
     with pytest.raises(WeightsError, match=r"lprnet\.pth: wanted plate formats in the alphabet"):
-        load_networks(copied)
-    (copied / "formats.toml").write_text(RUSSIA.read_text().replace("BEKMHOP", "BEKMHPO", 1))
+        load_networks(weights)
+    (weights / "formats.toml").write_text(RUSSIA.read_text().replace("BEKMHOP", "BEKMHPO", 1))
     with pytest.raises(WeightsError, match=r"formats\.toml: wanted SHA-256"):
-        ModelSource(weights=copied).read_formats()
+        ModelSource(weights=weights).read_formats()

@@ -24,9 +24,9 @@ def test_a_street_is_read_while_another_engine_runs_the_other_networks(tmp_path:
     options = ServerOptions(
         repository=repository, weights=tmp_path / "mine", engine=Engine.OPENVINO, pictures=1
     )
-    with own_server(options) as served, PlateClient(served.http_url) as client:
+    with own_server(options) as server_options, PlateClient(server_options.http_url) as client:
         assert set(client.recognize(STREET).texts) == set(TEXTS)
-        with InferenceServerClient(served.grpc_url) as triton:
+        with InferenceServerClient(server_options.grpc_url) as triton:
             detector = triton.get_model_config("yolo").config
             reader = triton.get_model_config("lprnet").config
     assert (detector.backend, reader.backend) == ("pytorch", "openvino")

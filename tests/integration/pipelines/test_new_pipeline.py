@@ -31,9 +31,9 @@ class Reader:
     """Executes the steps of the page, in a folder that looks like a checkout."""
 
     folder: Path
-    served: ServerOptions
-    printed: list[str] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
+    server_options: ServerOptions
+    outputs: list[str] = field(default_factory=list)
+    shown_texts: list[str] = field(default_factory=list)
 
     def follow(self, page: str) -> None:
         with ExitStack() as services:
@@ -42,30 +42,30 @@ class Reader:
                     (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
                     (self.folder / file).write_text(text)
                 elif not text.startswith((".venv/bin/", "mkdir ")):
-                    self.shown.append(text)
+                    self.shown_texts.append(text)
                 elif SERVES in text:
                     services.enter_context(self.serve(text.strip()))
                 else:
-                    self.printed += map(self.run, text.splitlines())
+                    self.outputs += map(self.run, text.splitlines())
 
     def run(self, line: str) -> str:
-        url = [self.served.http_url] if ASKS in line else []
-        done = subprocess.run(
+        url = [self.server_options.http_url] if ASKS in line else []
+        child = subprocess.run(
             [*words(line), *url], cwd=self.folder, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert child.returncode == 0, child.stdout + child.stderr
+        return child.stdout
 
     @contextmanager
     def serve(self, line: str) -> Iterator[None]:
         flags = ["--one-model", "--pictures=1"]  # they start sooner
         flags += [
-            f"--{name.replace('_', '-')}={getattr(self.served, name)}"
+            f"--{name.replace('_', '-')}={getattr(self.server_options, name)}"
             for name in ("http_port", "grpc_port", "metrics_port")
         ]
         with subprocess.Popen([*words(line), *flags], cwd=self.folder) as process:
             try:
-                until(lambda: is_ready(self.served, ["hide_plates"]), "a server")
+                until(lambda: is_ready(self.server_options, ["hide_plates"]), "a server")
                 yield
             finally:
                 process.send_signal(signal.SIGINT)
@@ -80,8 +80,8 @@ def words(line: str) -> list[str]:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     """A reader who has executed all steps of the page."""
     folder = tmp_path_factory.mktemp("checkout")
-    tracked = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
-    for name in tracked - {"hide_plates"}:
+    names = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
+    for name in names - {"hide_plates"}:
         (folder / name).symlink_to(PROJECT / name)
     reader = Reader(folder, on_free_ports(ServerOptions()))
     reader.follow((PROJECT / "docs" / "pipelines.md").read_text(encoding="utf-8"))
@@ -91,44 +91,44 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 @pytest.fixture(scope="module")
 def url(reader: Reader) -> Iterator[str]:
     options = ServerOptions(beside=(reader.folder / REPOSITORY,), pictures=1, one_model=True)
-    with own_server(options) as served:
-        yield served.http_url
+    with own_server(options) as server_options:
+        yield server_options.http_url
 
 
-def asked(url: str, model: str, output: str, picture: np.ndarray) -> np.ndarray:
-    sent = tritonclient.http.InferInput("picture", list(picture.shape), "UINT8")
-    sent.set_data_from_numpy(picture)
+def infer(url: str, model: str, output: str, picture: np.ndarray) -> np.ndarray:
+    tensor = tritonclient.http.InferInput("picture", list(picture.shape), "UINT8")
+    tensor.set_data_from_numpy(picture)
     with tritonclient.http.InferenceServerClient(url) as client:
-        return client.infer(model, [sent]).as_numpy(output)
+        return client.infer(model, [tensor]).as_numpy(output)
 
 
 def test_every_command_does_what_is_said(reader: Reader) -> None:
-    written, tested, client, network, folder, again = reader.printed
-    assert written.splitlines()[-1] == "hide_plates/test_hide_plates.py"
-    assert "2 passed" in tested
+    file_list, test_output, client, network, folder, second_test = reader.outputs
+    assert file_list.splitlines()[-1] == "hide_plates/test_hide_plates.py"
+    assert "2 passed" in test_output
     assert client.endswith("3 plates hidden in hidden.png\n")
     assert (network, folder) == ("", "")
-    assert "2 passed" in again
+    assert "2 passed" in second_test
 
 
 def test_what_is_shown_is_what_is_printed(reader: Reader) -> None:
-    assert len(reader.shown) == 1
-    assert reader.shown[0] in reader.printed
+    assert len(reader.shown_texts) == 1
+    assert reader.shown_texts[0] in reader.outputs
     assert (reader.folder / "hidden.png").is_file()
 
 
 def test_plates_are_coarse_and_the_rest_is_as_it_was(url: str) -> None:
     street = scene(["A123BC77"])
     x0, y0, x1, y1 = street.xyxy[0].round().astype(int)
-    hidden = asked(url, "hide_plates", "hidden", street.picture)
-    inside = hidden[y0 + 5 : y1 - 5, x0 + 5 : x1 - 5]
+    answer = infer(url, "hide_plates", "hidden", street.picture)
+    inside = answer[y0 + 5 : y1 - 5, x0 + 5 : x1 - 5]
     assert inside.max() > 0
     assert len(np.unique(inside.reshape(-1, 3), axis=0)) < 40
-    assert (hidden[: y0 - 20] == street.picture[: y0 - 20]).all()
+    assert (answer[: y0 - 20] == street.picture[: y0 - 20]).all()
 
 
 def test_the_ensemble_makes_all_of_it_coarse(url: str) -> None:
     street = scene(["A123BC77"]).picture
-    coarse = asked(url, "hide_all", "coarse", street)
+    coarse = infer(url, "hide_all", "coarse", street)
     assert coarse.shape == street.shape
     assert (coarse[:24, :24] == coarse[0, 0]).all()

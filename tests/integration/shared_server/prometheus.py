@@ -55,7 +55,7 @@ def watch(metrics_port: int) -> Iterator[str]:
             "storage.tsdb.path": folder,
             "web.listen-address": f"127.0.0.1:{port}",
         }
-        started = subprocess.Popen(
+        process = subprocess.Popen(
             [program, *(f"--{name}={value}" for name, value in options.items())],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -65,8 +65,8 @@ def watch(metrics_port: int) -> Iterator[str]:
             until(lambda: has_scraped(url), "a first look of Prometheus at the server")
             yield url
         finally:
-            started.terminate()
-            started.wait()
+            process.terminate()
+            process.wait()
 
 
 def has_scraped(prometheus: str) -> bool:

@@ -64,9 +64,9 @@ def test_the_server_answers_what_the_pipeline_answers_in_process(
     client: PlateClient, three_plates: tuple[np.ndarray, Plates]
 ) -> None:
     bgr, local = three_plates
-    served = client.recognize(bgr)
-    assert served.texts == local.texts
-    for ours, theirs in zip(served, local, strict=True):
+    answer = client.recognize(bgr)
+    assert answer.texts == local.texts
+    for ours, theirs in zip(answer, local, strict=True):
         assert ours.xyxy == pytest.approx(theirs.xyxy, abs=0.05)
         assert ours.text_score == pytest.approx(theirs.text_score, abs=1e-3)
         assert np.allclose(ours.corners, theirs.corners, atol=0.1)
@@ -89,8 +89,8 @@ def test_a_caller_that_looks_more_closely_finds_smaller_plates(client: PlateClie
     small = cv2.resize(street, (320, 240), interpolation=cv2.INTER_AREA)
     far = cv2.copyMakeBorder(small, 800, 880, 1000, 1240, cv2.BORDER_REFLECT)
     roi = (1000, 800, 1320, 1040)
-    found = [len(client.recognize(far, detector_side_px=side)) for side in (320, 1920)]
-    assert found[0] < found[1]
+    counts = [len(client.recognize(far, detector_side_px=side)) for side in (320, 1920)]
+    assert counts[0] < counts[1]
     assert len(client.recognize(far, roi=roi)) == 3
 
 

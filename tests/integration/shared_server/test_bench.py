@@ -30,7 +30,7 @@ def report_of(out: Path) -> BenchReport:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
+def bench_run(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
     """The report of a run against the running server, with the server's metrics."""
     out = tmp_path_factory.mktemp("bench")
     options = server.options
@@ -39,8 +39,8 @@ def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
     return bench(out, *urls), out
 
 
-def test_every_transport_finds_the_plate(done) -> None:
-    result, out = done
+def test_every_transport_finds_the_plate(bench_run) -> None:
+    result, out = bench_run
     assert result.exit_code == 0, result.output
     cells = report_of(out).cells
     assert [cell.key.transport for cell in cells] == list(TRANSPORTS)
@@ -49,8 +49,8 @@ def test_every_transport_finds_the_plate(done) -> None:
     assert all(cell.load.p50_ms <= cell.load.p99_ms for cell in cells)
 
 
-def test_the_servers_own_times_are_read(done) -> None:
-    _, out = done
+def test_the_servers_own_times_are_read(bench_run) -> None:
+    _, out = bench_run
     for inside in [cell.inside for cell in report_of(out).cells[:-1]]:
         assert inside.whole.calls == 1
         assert [inside.networks[name].batch >= 1 for name in NETWORKS] == [True] * 3

@@ -95,9 +95,9 @@ def here(text: str, gateway: InFront) -> str:
 
 
 def run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    child = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stdout + child.stderr
+    return child.stdout
 
 
 def can_run(block: Block) -> bool:
@@ -119,11 +119,11 @@ def test_the_python_of_a_page_runs_from_its_top_to_its_end(
     gateway: InFront, folder: Path, page: Path
 ) -> None:
     (folder / page.with_suffix(".py").name).write_text(here(program(page), gateway))
-    printed = run([sys.executable, "-W", "error", page.with_suffix(".py").name], folder)
-    said = dict(re.findall(r"^block (\d+)\n(.*?)(?=^block |\Z)", printed, re.M | re.S))
-    printing = [one for one in filter(can_run, blocks_of(page)) if "print(" in one.text]
-    assert [block.name for block in printing if not said[str(block.line)]] == []
-    assert all(text in printed for text in TEXTS)
+    output = run([sys.executable, "-W", "error", page.with_suffix(".py").name], folder)
+    output_of_block = dict(re.findall(r"^block (\d+)\n(.*?)(?=^block |\Z)", output, re.M | re.S))
+    printing = [block for block in filter(can_run, blocks_of(page)) if "print(" in block.text]
+    assert [block.name for block in printing if not output_of_block[str(block.line)]] == []
+    assert all(text in output for text in TEXTS)
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -133,28 +133,29 @@ def test_a_command_that_asks_the_server_works(gateway: InFront, folder: Path, li
         if not shutil.which("curl"):
             pytest.skip("needs curl")
         line = line.replace("curl ", "curl --silent --show-error --fail-with-body ", 1)
-    printed = run(["sh", "-c", line], folder)
-    wanted = TEXTS if "car.jpg" in line and "max_plates=" not in line else [""]
-    assert all(text in printed.upper() for text in wanted)  # Plate Recognizer's API writes a123bc77
+    output = run(["sh", "-c", line], folder)
+    texts = TEXTS if "car.jpg" in line and "max_plates=" not in line else [""]
+    assert all(text in output.upper() for text in texts)  # Plate Recognizer's API writes a123bc77
 
 
 def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
-    (shown,) = [
+    (block,) = [
         block
         for block in blocks_of(PROJECT / "docs" / "index.md")
         if block.language == "text" and "tests/data/street.jpg" in block.text
     ]
-    dry = run(["make", "--dry-run", "demo"], PROJECT)
-    command = next(line for line in dry.splitlines() if line.startswith(".venv/bin/plates "))
+    commands = run(["make", "--dry-run", "demo"], PROJECT)
+    command = next(line for line in commands.splitlines() if line.startswith(".venv/bin/plates "))
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "data").symlink_to(STREET.parent)
     line = command.replace(".venv/bin/", f"{Path(sys.executable).parent}/").split()
-    printed, wanted = columns(run(line, tmp_path)), columns(shown.text)
-    assert [[word for word in row if not word.isdigit()] for row in printed] == [
-        [word for word in row if not word.isdigit()] for row in wanted
+    table, shown_table = columns(run(line, tmp_path)), columns(block.text)
+    assert [[word for word in row if not word.isdigit()] for row in table] == [
+        [word for word in row if not word.isdigit()] for row in shown_table
     ]
     sides = [
-        [int(word) for row in rows for word in row if word.isdigit()] for rows in (printed, wanted)
+        [int(word) for row in rows for word in row if word.isdigit()]
+        for rows in (table, shown_table)
     ]
     assert sides[0] == pytest.approx(sides[1], abs=2)  # pixels; engines round differently
     assert (tmp_path / "demo" / "street.jpg").is_file()
@@ -172,5 +173,5 @@ def test_the_sums_of_the_weights_are_made_as_it_says(tmp_path: Path) -> None:
     (line, _) = command_lines(blocks_of(PROJECT / "docs" / "weights.md")[0].text)
     (copy_of("weights", tmp_path) / "SHA256SUMS").unlink()
     run(["sh", "-c", line], tmp_path)
-    made = (tmp_path / "weights" / "SHA256SUMS").read_text().splitlines()
-    assert sorted(made) == sorted((PROJECT / "weights" / "SHA256SUMS").read_text().splitlines())
+    sums = (tmp_path / "weights" / "SHA256SUMS").read_text().splitlines()
+    assert sorted(sums) == sorted((PROJECT / "weights" / "SHA256SUMS").read_text().splitlines())

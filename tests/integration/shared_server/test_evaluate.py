@@ -43,8 +43,8 @@ def test_a_running_server_gives_the_same_figures(here, data, tmp_path, wire) -> 
     assert (there.way, there.engines) == ("triton", {})
     assert there.settings == here.settings
     assert there.weights_sha256 == {}
-    known = replace(here.reading, decoding=replace(here.reading.decoding, free_beam=None))
-    assert asdict(there.reading) == approximately(asdict(known))
+    reading = replace(here.reading, decoding=replace(here.reading.decoding, free_beam=None))
+    assert asdict(there.reading) == approximately(asdict(reading))
     assert asdict(there.detection) == approximately(asdict(here.detection))
 
 

@@ -48,7 +48,7 @@ def straight(way: Wire, server: Server) -> object:
 
 def test_answers_are_those_of_triton(way: Wire, through: object, straight: object) -> None:
     street = cv2.imread(str(STREET))
-    here, there = (one.infer(MODEL, [way.pixels(street)]) for one in (through, straight))
+    here, there = (client.infer(MODEL, [way.pixels(street)]) for client in (through, straight))
     for name in OUTPUTS:
         np.testing.assert_array_equal(here.as_numpy(name), there.as_numpy(name))
 
@@ -64,8 +64,8 @@ def test_the_server_is_live_and_ready_and_says_that_it_is_the_gateway(through: o
     assert through.is_server_live()
     assert through.is_server_ready()
     metadata = through.get_server_metadata()
-    told = metadata if isinstance(metadata, dict) else {"name": metadata.name}
-    assert told["name"] == "plates"
+    members = metadata if isinstance(metadata, dict) else {"name": metadata.name}
+    assert members["name"] == "plates"
 
 
 def test_ids_come_back_and_parameters_reach_the_model(way: Wire, through: object) -> None:
@@ -82,9 +82,9 @@ def test_json_without_binary_data_is_answered_alike(gateway: InFront, server: Se
     for address in (str(gateway.options.http), server.options.http_url):
         tensor = tritonclient.http.InferInput("input__0", list(street.shape), "UINT8")
         tensor.set_data_from_numpy(street, binary_data=False)
-        wanted = tritonclient.http.InferRequestedOutput("texts", binary_data=False)
+        output = tritonclient.http.InferRequestedOutput("texts", binary_data=False)
         with tritonclient.http.InferenceServerClient(address) as client:
-            answer = client.infer(MODEL, [tensor], outputs=[wanted])
+            answer = client.infer(MODEL, [tensor], outputs=[output])
         texts.append(sorted(answer.as_numpy("texts").ravel()))
     assert texts[0] == texts[1] == TEXTS
 
@@ -101,7 +101,7 @@ class Reply:
 def post(gateway: InFront, path: str, body: bytes, **headers: str) -> Reply:
     url = f"http://{gateway.options.http}{path}"
     request = urllib.request.Request(
-        url, body, {k.replace("_", "-"): v for k, v in headers.items()}
+        url, body, {name.replace("_", "-"): value for name, value in headers.items()}
     )
     try:
         with urllib.request.urlopen(request) as answer:
@@ -125,8 +125,8 @@ def test_rest_reads_a_crop(gateway: InFront, server: Server, tmp_path: Path) -> 
         plate = direct.recognize(STREET)[0]
     x0, y0, x1, y1 = (round(side) for side in plate.xyxy)
     crop = cv2.imencode(".png", cv2.imread(str(STREET))[y0:y1, x0:x1])[1].tobytes()
-    (read,) = post(gateway, "/v1/read", crop).content["pictures"]
-    assert read["plate"]["text"] == plate.text
+    (picture,) = post(gateway, "/v1/read", crop).content["pictures"]
+    assert picture["plate"]["text"] == plate.text
 
 
 def test_metrics_of_both_are_on_one_page(gateway: InFront) -> None:

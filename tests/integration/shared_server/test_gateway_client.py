@@ -58,8 +58,8 @@ def in_clear(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def over_tls(
     server: Server, certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayOptions]:
-    secured = GatewayOptions(certificate=certificate.chain, private_key=certificate.private_key)
-    with listening(server, tmp_path_factory.mktemp("tls"), secured) as options:
+    tls_options = GatewayOptions(certificate=certificate.chain, private_key=certificate.private_key)
+    with listening(server, tmp_path_factory.mktemp("tls"), tls_options) as options:
         yield options
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.errors import RequestError
-from tests.deploy.dashboard import Panel, panels, substitute
+from tests.deploy.dashboard import Panel, read_panels, substitute
 from tests.integration.conftest import GREY, InFront
 from tests.integration.shared_server.prometheus import SCRAPE_S, ask, read, watch
 from tests.samples import PROJECT, STREET
@@ -21,7 +21,7 @@ USED = "".join(
 )
 OF_TLS = {"plates_gateway_certificate_expires_in_seconds"}
 """Series of a gateway with a certificate. This one has none; tests/serving/gateway covers them."""
-SHOWN = [pytest.param(panel, id=panel.title) for panel in panels() if panel.kind != "row"]
+SHOWN = [pytest.param(panel, id=panel.title) for panel in read_panels() if panel.kind != "row"]
 
 
 def send_one_of_each(gateway: InFront) -> None:
@@ -46,39 +46,39 @@ def prometheus(gateway: InFront) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def seen(gateway: InFront, prometheus: str) -> dict[str, float]:
+def period(gateway: InFront, prometheus: str) -> dict[str, float]:
     """A period in which Prometheus scraped the server before and after requests."""
     begin = time.time()
     send_one_of_each(gateway)
-    sent = time.time()
-    until(lambda: looks_since(prometheus, sent) >= 2, "two looks of Prometheus at the server")
+    sent_at = time.time()
+    until(lambda: looks_since(prometheus, sent_at) >= 2, "two looks of Prometheus at the server")
     return {"start": begin, "end": time.time(), "step": SCRAPE_S}
 
 
 def test_every_series_that_is_looked_at_is_exported(gateway: InFront) -> None:
     send_one_of_each(gateway)
-    exported = set(
+    series = set(
         re.findall(r"^(\w+)[{ ]", read(f"http://{gateway.options.metrics}/metrics"), re.MULTILINE)
     )
-    assert set(re.findall(r"\b(?:plates_|nv_(?!gpu_))\w+", USED)) <= exported | OF_TLS
+    assert set(re.findall(r"\b(?:plates_|nv_(?!gpu_))\w+", USED)) <= series | OF_TLS
 
 
 def looks_since(prometheus: str, moment: float) -> int:
     query = f"count_over_time(up[{max(1, int(time.time() - moment))}s])"
-    found = ask(prometheus, "query", query=query)["data"]["result"]
-    return int(found[0]["value"][1]) if found else 0
+    results = ask(prometheus, "query", query=query)["data"]["result"]
+    return int(results[0]["value"][1]) if results else 0
 
 
 @pytest.mark.parametrize("panel", SHOWN)
 def test_every_panel_has_something_to_show(
-    prometheus: str, seen: dict[str, float], panel: Panel
+    prometheus: str, period: dict[str, float], panel: Panel
 ) -> None:
     answers = [
-        ask(prometheus, "query_range", query=substitute(query, "16s"), **seen)
+        ask(prometheus, "query_range", query=substitute(query, "16s"), **period)
         for query in panel.queries
     ]
-    series = [one for answer in answers for one in answer["data"]["result"]]
-    assert any(math.isfinite(float(value)) for one in series for _, value in one["values"])
+    series = [result for answer in answers for result in answer["data"]["result"]]
+    assert any(math.isfinite(float(value)) for result in series for _, value in result["values"])
 
 
 def test_prometheus_evaluates_every_rule(prometheus: str) -> None:

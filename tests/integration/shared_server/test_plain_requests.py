@@ -24,20 +24,20 @@ def too_large() -> bytes:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        pytest.param(lambda w: [], "input", id="no input"),
+        pytest.param(lambda wire: [], "input", id="no input"),
         pytest.param(
-            lambda w: [w.pixels(GREY.astype(np.float32))],
+            lambda wire: [wire.pixels(GREY.astype(np.float32))],
             "data-type is 'FP32', but .* expects 'UINT8'",
             id="dtype",
         ),
         pytest.param(
-            lambda w: [w.pixels(GREY), w.file(b"x")],
+            lambda wire: [wire.pixels(GREY), wire.file(b"x")],
             "exactly one of input__0 and encoded_image, got input__0 and encoded_image",
             id="both inputs",
         ),
-        pytest.param(lambda w: [w.file(b"x", b"y")], "unexpected shape", id="two files"),
+        pytest.param(lambda wire: [wire.file(b"x", b"y")], "unexpected shape", id="two files"),
         pytest.param(
-            lambda w: [w.file(too_large())],
+            lambda wire: [wire.file(too_large())],
             "wanted 1 to 50000000 pixels, got 8000x8000",
             id="too large in base64",
         ),
@@ -99,16 +99,16 @@ AS_JSON = f"{READ} -H content-type:application/json"
 def ask(server, tmp_path: Path):
     """Run a command with a picture in a shell; return curl's output."""
 
-    def asked(line: str, picture: bytes) -> dict:
+    def run_line(line: str, picture: bytes) -> dict:
         for program in ("curl", "base64"):
             if not shutil.which(program):
                 pytest.skip(f"{program}: none on the PATH")
         (tmp_path / "car.jpg").write_bytes(picture)
         here = line.replace("localhost:8000", server.options.http_url)
-        done = subprocess.run(["sh", "-c", here], cwd=tmp_path, capture_output=True, check=True)
-        return json.loads(done.stdout)
+        child = subprocess.run(["sh", "-c", here], cwd=tmp_path, capture_output=True, check=True)
+        return json.loads(child.stdout)
 
-    return asked
+    return run_line
 
 
 def texts(answer: dict) -> list[str]:

@@ -64,25 +64,25 @@ def photos_of_plates() -> list[Photo]:
 def test_a_crop_says_what_its_plate_said_in_the_picture(server) -> None:
     rng = np.random.default_rng(1)
     pictures = [mosaic(rng) for _ in range(6)]
-    wanted, crops = [], []
+    plates, crops = [], []
     with PlateClient(server.options.http_url) as client:
         for picture in pictures:
-            found = client.recognize(picture)
-            boxes = np.array([plate.xyxy for plate in found], np.float32)
-            wanted += found
+            picture_plates = client.recognize(picture)
+            boxes = np.array([plate.xyxy for plate in picture_plates], np.float32)
+            plates += picture_plates
             crops += cut(picture, boxes)
-        read = client.read_crops(crops)
-    assert len(wanted) >= 70
+        readings = client.read_crops(crops)
+    assert len(plates) >= 70
     # At plates that lie aslant the service looks twice, which the ensemble does not.
-    at_once = [
-        (one, plate)
-        for one, plate in zip(read, wanted, strict=True)
-        if one.text_score > SURE_FROM and tilt_of(plate) < TILTED_DEG - 2
+    sure_pairs = [
+        (reading, plate)
+        for reading, plate in zip(readings, plates, strict=True)
+        if reading.text_score > SURE_FROM and tilt_of(plate) < TILTED_DEG - 2
     ]
-    assert len(at_once) >= 15
-    for one, plate in at_once:
-        assert (one.text, one.format) == (plate.text, plate.format)
-        assert one.text_score == pytest.approx(plate.text_score, abs=1e-3)
+    assert len(sure_pairs) >= 15
+    for reading, plate in sure_pairs:
+        assert (reading.text, reading.format) == (plate.text, plate.format)
+        assert reading.text_score == pytest.approx(plate.text_score, abs=1e-3)
 
 
 def tilt_of(plate: Plate) -> float:
@@ -114,8 +114,8 @@ def crops(server) -> list[np.ndarray]:
     """The three plates of the street."""
     picture = cv2.imread(str(STREET))
     with PlateClient(server.options.http_url) as client:
-        found = client.recognize(picture)
-    return cut(picture, np.array([plate.xyxy for plate in found], np.float32))
+        plates = client.recognize(picture)
+    return cut(picture, np.array([plate.xyxy for plate in plates], np.float32))
 
 
 def test_a_plate_of_a_crop_has_the_crops_box_and_every_field_of_a_reading(client, crops) -> None:

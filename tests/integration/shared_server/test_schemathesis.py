@@ -11,11 +11,11 @@ from orchestrator.serving.gateway.options import Limits
 from tests.serving.gateway.fuzzing import CONFIG, checks_of, prepare
 
 DESCRIBED = document(wants_keys=False, limits=Limits())
-schema = schemathesis.pytest.from_fixture("described")
+schema = schemathesis.pytest.from_fixture("api_schema")
 
 
 @pytest.fixture
-def described(request: pytest.FixtureRequest) -> schemathesis.BaseSchema:
+def api_schema(request: pytest.FixtureRequest) -> schemathesis.BaseSchema:
     prepare(request.node)
     return schemathesis.openapi.from_dict(DESCRIBED, config=CONFIG)
 

@@ -17,7 +17,7 @@ PLATES = sorted(text.lower() for text in TEXTS)
 
 
 @pytest.fixture(scope="module")
-def guarded(gateway: InFront, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InFront]:
+def keyed_gateway(gateway: InFront, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InFront]:
     """A gateway that requires keys, and accepts bodies of up to 1 MiB."""
     folder = tmp_path_factory.mktemp("keys")
     with run_gateway(
@@ -52,32 +52,32 @@ def test_a_client_changes_the_address_alone(gateway: InFront, path: str) -> None
             files={"upload": file},
             timeout=60,
         )
-    told = response.json()
+    answer = response.json()
     assert response.status_code == 201
-    assert sorted(one["plate"] for one in told["results"]) == PLATES
-    assert {one["region"]["code"] for one in told["results"]} == {"ru"}
-    assert (told["filename"], told["camera_id"]) == (STREET.name, "gate-7")
-    assert told["processing_time"] > 1
+    assert sorted(plate["plate"] for plate in answer["results"]) == PLATES
+    assert {plate["region"]["code"] for plate in answer["results"]} == {"ru"}
+    assert (answer["filename"], answer["camera_id"]) == (STREET.name, "gate-7")
+    assert answer["processing_time"] > 1
 
 
 def test_a_client_of_codeproject_changes_the_address_alone(gateway: InFront) -> None:
     url = f"{gateway.url}/v1/vision/alpr"
     answer = requests.post(url, files={"upload": STREET.read_bytes()}, timeout=60).json()
     assert sorted(plate["plate"] for plate in answer["predictions"]) == sorted(TEXTS)
-    refused = requests.post(url, files={"upload": b"no picture"}, timeout=60)
-    assert (refused.status_code, refused.json()["success"]) == (400, False)
-    assert refused.json()["error"].startswith("encoded_image: wanted a JPEG, PNG")
+    refusal = requests.post(url, files={"upload": b"no picture"}, timeout=60)
+    assert (refusal.status_code, refusal.json()["success"]) == (400, False)
+    assert refusal.json()["error"].startswith("encoded_image: wanted a JPEG, PNG")
 
 
-def test_their_token_is_a_key_of_ours(guarded: InFront) -> None:
+def test_their_token_is_a_key_of_ours(keyed_gateway: InFront) -> None:
     file = STREET.read_bytes()
-    assert post(guarded.url, file, Authorization=f"Token {KEY}").status_code == 201
-    refused = post(guarded.url, file, Authorization="Token another")
-    assert refused.status_code == 403
-    assert refused.json() == {"detail": "the key is not known", "status_code": 403}
-    assert post(guarded.url, file).status_code == 403
-    told = [json.loads(line) for line in guarded.options.audit.read_text().splitlines()]
-    assert {(one["what"], one["client"], one["reason"]) for one in told} == {
+    assert post(keyed_gateway.url, file, Authorization=f"Token {KEY}").status_code == 201
+    refusal = post(keyed_gateway.url, file, Authorization="Token another")
+    assert refusal.status_code == 403
+    assert refusal.json() == {"detail": "the key is not known", "status_code": 403}
+    assert post(keyed_gateway.url, file).status_code == 403
+    lines = [json.loads(line) for line in keyed_gateway.options.audit.read_text().splitlines()]
+    assert {(line["what"], line["client"], line["reason"]) for line in lines} == {
         ("plate-reader", "key:usual", "ok"),
         ("plate-reader", "127.0.0.1", "key"),
     }

@@ -50,30 +50,30 @@ def read_events(text: str) -> Iterator[dict[str, Any]]:
 def test_each_vehicle_of_a_clip_is_one_pass_and_is_kept(
     server: Server, street: Scene, clip: Path, tmp_path: Path
 ) -> None:
-    kept = tmp_path / "kept"
-    arguments = ("watch", "--once", str(clip), "--json", "--out", str(kept))
-    done = run(*arguments, url=server.options.http_url)
-    assert (done.returncode, done.stderr) == (0, "2 passes\n")
-    closed = [event for event in read_events(done.stdout) if event["type"] == "pass.closed"]
-    assert sorted(one["data"]["text"] for one in closed) == sorted(street.texts)
-    assert all(one["data"]["frames"] > 10 for one in closed)
-    with sqlite3.connect(kept / "passes.db") as database:
+    out = tmp_path / "kept"
+    arguments = ("watch", "--once", str(clip), "--json", "--out", str(out))
+    child = run(*arguments, url=server.options.http_url)
+    assert (child.returncode, child.stderr) == (0, "2 passes\n")
+    events = [event for event in read_events(child.stdout) if event["type"] == "pass.closed"]
+    assert sorted(event["data"]["text"] for event in events) == sorted(street.texts)
+    assert all(event["data"]["frames"] > 10 for event in events)
+    with sqlite3.connect(out / "passes.db") as database:
         rows = database.execute("SELECT text FROM passes ORDER BY text").fetchall()
     database.close()
     assert [text for (text,) in rows] == sorted(street.texts)
-    pictures = [file.read_bytes() for file in (kept / "pictures").rglob("*") if file.is_file()]
+    pictures = [file.read_bytes() for file in (out / "pictures").rglob("*") if file.is_file()]
     assert len(pictures) >= 3  # two crops, and their frames
     assert all(picture.startswith(b"\xff\xd8") for picture in pictures)
 
 
 def test_recognize_gives_the_same_passes(server: Server, street: Scene, clip: Path) -> None:
-    done = run("recognize", str(clip), url=server.options.http_url)
-    assert (done.returncode, done.stderr) == (0, "2 passes\n")
-    texts = sorted(line.split()[1] for line in done.stdout.splitlines()[1:])
+    child = run("recognize", str(clip), url=server.options.http_url)
+    assert (child.returncode, child.stderr) == (0, "2 passes\n")
+    texts = sorted(line.split()[1] for line in child.stdout.splitlines()[1:])
     assert texts == sorted(street.texts)
-    refused = run("recognize", str(clip), "--csv", "out.csv", url=server.options.http_url)
-    assert refused.returncode == 2
-    assert refused.stderr == "plates: --csv: wanted with pictures, got clips\n"
+    refusal = run("recognize", str(clip), "--csv", "out.csv", url=server.options.http_url)
+    assert refusal.returncode == 2
+    assert refusal.stderr == "plates: --csv: wanted with pictures, got clips\n"
 
 
 def test_a_file_of_cameras_is_followed_while_it_changes(
@@ -86,17 +86,17 @@ def test_a_file_of_cameras_is_followed_while_it_changes(
     file.write_text(head + first)
     log = tmp_path / "log"
     command = [PLATES, "watch", str(file)]
-    with log.open("w") as errors, subprocess.Popen(command, stderr=errors) as watching:
+    with log.open("w") as errors, subprocess.Popen(command, stderr=errors) as process:
         try:
             until(lambda: _cameras_in(sink) == ["first"] * 2, "events of the first camera")
             file.write_text(head + first + first.replace("first", "second"))
-            wanted = ["first"] * 2 + ["second"] * 2
-            until(lambda: _cameras_in(sink) == wanted, "events of the second camera")
+            cameras = ["first"] * 2 + ["second"] * 2
+            until(lambda: _cameras_in(sink) == cameras, "events of the second camera")
             file.write_text(head)
             until(lambda: "not reloaded: " in log.read_text(), "an error")
         finally:
-            watching.send_signal(signal.SIGTERM)
-    assert watching.returncode == 0
+            process.send_signal(signal.SIGTERM)
+    assert process.returncode == 0
     texts = [event["data"]["text"] for event in read_events(sink.read_text())]
     assert sorted(texts) == sorted([*street.texts] * 2)
 
@@ -114,11 +114,11 @@ def test_an_event_names_the_list_entries_that_its_plate_matches(
     entries.write_text("text,note,edits\nA123BC77,flat 7,0\nM456OP198,flat 8,1\n")
     command = [PLATES, "passes", "import-list", str(file), "residents", str(entries)]
     subprocess.run(command, check=True, capture_output=True)
-    with subprocess.Popen([PLATES, "watch", str(file)], stderr=subprocess.DEVNULL) as watching:
+    with subprocess.Popen([PLATES, "watch", str(file)], stderr=subprocess.DEVNULL) as process:
         try:
             until(lambda: _cameras_in(sink) == ["gate"] * 2, "events of both vehicles")
         finally:
-            watching.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGTERM)
     hits = {
         event["data"]["text"]: event["data"]["lists"] for event in read_events(sink.read_text())
     }

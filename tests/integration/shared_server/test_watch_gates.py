@@ -81,16 +81,16 @@ def test_a_listed_vehicle_opens_the_gate_and_a_stranger_does_not(
         with closing(open_store(read_configuration(file).store, tmp_path)) as store:
             store.lists.create("residents")
             store.lists.put("residents", [ListEntry("A123BC77")])
-        watching = subprocess.Popen(
+        process = subprocess.Popen(
             [PLATES, "watch", str(file), "--url", server.options.http_url],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:
             until(lambda: bodies, "a request to the relay")
         finally:
-            watching.send_signal(signal.SIGINT)
-            _, errors = watching.communicate(timeout=60)
-    assert watching.returncode == 0, errors
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
     assert bodies == [b'{"plate": "A123BC77"}']
     assert "gate north: opened for A123BC77 (residents)" in errors
     with closing(sqlite3.connect(tmp_path / "passes.db")) as database:

@@ -35,12 +35,12 @@ def configure(replicas: Mapping[str, Address], ports: Mapping[str, int], admin: 
         return f"frontend {match[1]}\n    bind 127.0.0.1:{ports[match[1]]}"
 
     def backend(match: re.Match[str]) -> str:
-        line, name, address = match.groups()
+        line, name, shipped_address = match.groups()
         return "".join(
-            line.replace(address, at.grpc if " proto h2" in line else at.http).replace(
-                name, replica
-            )
-            for replica, at in replicas.items()
+            line.replace(
+                shipped_address, address.grpc if " proto h2" in line else address.http
+            ).replace(name, replica)
+            for replica, address in replicas.items()
         )
 
     text = re.sub(r"(?<=stats socket )\S+", str(admin), SHIPPED.read_text())

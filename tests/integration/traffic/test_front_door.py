@@ -20,13 +20,13 @@ MODULES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """A service with two additional models; the operator has allowed one of them."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("double", "hidden"):
         write_doubling(folder, name, "TYPE_INT32")
-    with serve("--model-repository", folder, "--model=double") as served:
-        yield served
+    with serve("--model-repository", folder, "--model=double") as running:
+        yield running
 
 
 @pytest.fixture(params=MODULES)
@@ -35,8 +35,8 @@ def module(request: pytest.FixtureRequest):
 
 
 @pytest.fixture
-def client(module, served: Serving):
-    url = served.url if module is tritonclient.http else served.grpc
+def client(module, serving: Serving):
+    url = serving.url if module is tritonclient.http else serving.grpc
     with module.InferenceServerClient(url) as client:
         yield client
 
@@ -47,9 +47,9 @@ def numbers(module, *values: int, name: str = "x") -> object:
     return tensor
 
 
-def triton_of(served: Serving) -> dict[str, str]:
+def triton_of(serving: Serving) -> dict[str, str]:
     """Return Triton's addresses by protocol."""
-    (pid,) = served.tritons()
+    (pid,) = serving.tritons()
     line = command_line(pid).decode()
     return {
         protocol: f"127.0.0.1:{port}"
@@ -64,10 +64,10 @@ def test_a_model_that_the_operator_named_is_served(module, client) -> None:
     assert client.is_server_ready()
 
 
-def test_its_numbers_may_come_as_json(served: Serving) -> None:
+def test_its_numbers_may_come_as_json(serving: Serving) -> None:
     tensor = {"name": "x", "datatype": "INT32", "shape": [2], "data": [3, -4]}
     request = urllib.request.Request(
-        f"http://{served.url}/v2/models/double/infer", json.dumps({"inputs": [tensor]}).encode()
+        f"http://{serving.url}/v2/models/double/infer", json.dumps({"inputs": [tensor]}).encode()
     )
     with open_url(request, timeout_s=20) as answer:
         assert json.load(answer)["outputs"][0]["data"] == [6, -8]
@@ -93,25 +93,25 @@ def status_of(request: urllib.request.Request | str) -> int:
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/recognize", "/openapi.json"])
-def test_there_is_no_page_without_plates(served: Serving, path: str) -> None:
-    assert status_of(f"http://{served.url}{path}") == 404
+def test_there_is_no_page_without_plates(serving: Serving, path: str) -> None:
+    assert status_of(f"http://{serving.url}{path}") == 404
 
 
 @pytest.mark.parametrize("path", ["/v2", "/v2/models/double", "/v2/models/double/config"])
-def test_triton_tells_nobody_of_its_models(served: Serving, path: str) -> None:
-    assert status_of(f"http://{triton_of(served)['http']}{path}") in {403, 404}
+def test_triton_tells_nobody_of_its_models(serving: Serving, path: str) -> None:
+    assert status_of(f"http://{triton_of(serving)['http']}{path}") in {403, 404}
 
 
-def test_triton_answers_no_call_without_the_key(module, served: Serving) -> None:
+def test_triton_answers_no_call_without_the_key(module, serving: Serving) -> None:
     protocol = "http" if module is tritonclient.http else "grpc"
     with (
-        module.InferenceServerClient(triton_of(served)[protocol]) as client,
+        module.InferenceServerClient(triton_of(serving)[protocol]) as client,
         pytest.raises(InferenceServerException, match="estricted"),
     ):
         client.infer("double", [numbers(module, 1)])
 
 
-def test_metrics_have_a_port_of_their_own(served: Serving) -> None:
-    (url,) = re.findall(r"metrics  (\S+)", served.printed)
+def test_metrics_have_a_port_of_their_own(serving: Serving) -> None:
+    (url,) = re.findall(r"metrics  (\S+)", serving.output)
     with open_url(url, timeout_s=20) as answer:
         assert b"plates_gateway_calls_total" in answer.read()

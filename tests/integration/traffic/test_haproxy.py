@@ -28,19 +28,19 @@ ADDRESSES = {
     "two": Address("127.0.0.1:1201", "127.0.0.1:1202"),
 }
 PORTS = {"plates_http": 2001, "plates_grpc": 2002, "metrics": 2003}
-PLACED = ("bind ", "server ", "stats socket ")
+WITH_ADDRESSES = ("bind ", "server ", "stats socket ")
 """Prefixes of the output lines with an address or a path."""
 
 
-def lines_of(text: str, *, placed: bool) -> list[str]:
+def lines_of(text: str, *, has_address: bool) -> list[str]:
     lines = map(str.strip, text.splitlines())
-    return [line for line in lines if line.startswith(PLACED) == placed]
+    return [line for line in lines if line.startswith(WITH_ADDRESSES) == has_address]
 
 
 def test_every_service_is_behind_both_front_ends_and_grpc_follows_http() -> None:
     text = configure(ADDRESSES, PORTS, Path("/run/admin.sock"))
-    assert lines_of(text, placed=False) == lines_of(SHIPPED.read_text(), placed=False)
-    assert lines_of(text, placed=True) == [
+    assert lines_of(text, has_address=False) == lines_of(SHIPPED.read_text(), has_address=False)
+    assert lines_of(text, has_address=True) == [
         "stats socket /run/admin.sock mode 600 level admin",
         "bind 127.0.0.1:2001",
         "bind 127.0.0.1:2002 proto h2",
@@ -53,8 +53,8 @@ def test_every_service_is_behind_both_front_ends_and_grpc_follows_http() -> None
 
 
 def test_haproxy_takes_the_shipped_configuration() -> None:
-    done = subprocess.run([PROGRAM, "-c", "-f", SHIPPED], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    child = subprocess.run([PROGRAM, "-c", "-f", SHIPPED], capture_output=True, text=True)
+    assert (child.returncode, child.stderr) == (0, "")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def replicas() -> Iterator[dict[str, Service]]:
 
 
 @pytest.fixture(scope="module")
-def balanced(
+def balancer(
     replicas: dict[str, Service], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Balancer]:
     addresses = {name: service.gateway for name, service in replicas.items()}
@@ -103,26 +103,26 @@ def status_of(url: str) -> int:
     ],
 )
 def test_callers_reach_what_they_need_and_nothing_else(
-    balanced: Balancer, path: str, status: int
+    balancer: Balancer, path: str, status: int
 ) -> None:
-    assert status_of(f"http://{balanced.urls['http']}/{path}") == status
+    assert status_of(f"http://{balancer.urls['http']}/{path}") == status
 
 
-def test_the_balancer_tells_its_own_metrics(balanced: Balancer) -> None:
-    assert status_of(f"http://localhost:{balanced.ports['metrics']}/metrics") == 200
+def test_the_balancer_tells_its_own_metrics(balancer: Balancer) -> None:
+    assert status_of(f"http://localhost:{balancer.ports['metrics']}/metrics") == 200
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 def test_a_picture_larger_than_the_balancers_buffer_is_answered(
-    balanced: Balancer, protocol: str
+    balancer: Balancer, protocol: str
 ) -> None:
     picture = np.full((1200, 1600, 3), 128, np.uint8)
-    with PlateClient(balanced.urls[protocol]) as client:
+    with PlateClient(balancer.urls[protocol]) as client:
         assert client.recognize(picture).texts == []
 
 
-def test_methods_that_are_not_for_callers_end_at_the_balancer(balanced: Balancer) -> None:
-    with InferenceServerClient(balanced.urls["grpc"].removeprefix("grpc://")) as client:
+def test_methods_that_are_not_for_callers_end_at_the_balancer(balancer: Balancer) -> None:
+    with InferenceServerClient(balancer.urls["grpc"].removeprefix("grpc://")) as client:
         assert client.get_server_metadata().name
         assert client.get_model_config("plate_reader").config.name == "plate_reader"
         with pytest.raises(InferenceServerException, match="UNIMPLEMENTED"):
@@ -153,28 +153,30 @@ class Callers:
             self.retried += client.retried
 
 
-def test_no_call_is_lost_with_a_service(balanced: Balancer, replicas: dict[str, Service]) -> None:
+def test_no_call_is_lost_with_a_service(balancer: Balancer, replicas: dict[str, Service]) -> None:
     name, victim = list(replicas.items())[-1]
     callers = Callers()
     with ThreadPoolExecutor() as pool:
-        running = [
-            pool.submit(callers.call, *item) for item in balanced.urls.items() for _ in range(2)
+        futures = [
+            pool.submit(callers.call, *item) for item in balancer.urls.items() for _ in range(2)
         ]
         try:
-            before = balanced.count_calls(name)
+            old_counts = balancer.count_calls(name)
             until(
-                lambda: all(n > before[way] for way, n in balanced.count_calls(name).items()),
+                lambda: all(
+                    count > old_counts[way] for way, count in balancer.count_calls(name).items()
+                ),
                 "calls of both protocols for the service",
             )
             victim.kill()
             killed_s = time.monotonic()
-            until(lambda: not balanced.is_up(name), "no more calls for the service")
+            until(lambda: not balancer.is_up(name), "no more calls for the service")
             until(lambda: min(callers.ended_s.values()) > killed_s + 1, "answers to both protocols")
         finally:
             callers.is_over.set()
-        for caller in running:
+        for caller in futures:
             caller.result()
 
     assert {len(texts) for texts in callers.texts} == {1}
     assert {*map(tuple, callers.texts)} == {tuple(callers.texts[0])}
-    assert callers.retried + sum(map(balanced.count_resent, replicas)) > 0
+    assert callers.retried + sum(map(balancer.count_resent, replicas)) > 0

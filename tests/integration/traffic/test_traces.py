@@ -22,7 +22,7 @@ from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.triton_start import run_server
-from tests.integration.collector import Collector, Span, collecting
+from tests.integration.collector import Collector, Span, run_collector
 from tests.integration.serving import run_gateway
 from tests.samples import STREET
 
@@ -31,7 +31,7 @@ WIRES = (*STRAIGHT, "gateway's http", "gateway's grpc")
 
 
 @contextmanager
-def instrumented(url: str) -> Iterator[trace.Tracer]:
+def instrument(url: str) -> Iterator[trace.Tracer]:
     """An application that has set OpenTelemetry up."""
     provider = TracerProvider(resource=Resource.create({"service.name": "gate"}))
     provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(url)))
@@ -47,9 +47,9 @@ def collector() -> Iterator[Collector]:
 
     Without a caller's trace, the server traces only one request of a million.
     """
-    with collecting() as collector:
-        traced = ServerOptions(traces=collector.url, trace_rate=1_000_000, pictures=1)
-        options = on_free_ports(prepare(traced))
+    with run_collector() as collector:
+        traced_options = ServerOptions(traces=collector.url, trace_rate=1_000_000, pictures=1)
+        options = on_free_ports(prepare(traced_options))
         with run_server(options), run_gateway(gateway_of(options)) as gateway:
             urls = (
                 options.http_url,
@@ -57,16 +57,16 @@ def collector() -> Iterator[Collector]:
                 str(gateway.http),
                 f"grpc://{gateway.grpc}",
             )
-            with ExitStack() as clients:
-                several = {
-                    wire: clients.enter_context(PlateClient(url))
+            with ExitStack() as stack:
+                clients = {
+                    wire: stack.enter_context(PlateClient(url))
                     for wire, url in zip(WIRES, urls, strict=True)
                 }
-                for wire, plates in several.items():
+                for wire, plates in clients.items():
                     plates.recognize(STREET, request_id=f"{wire} plain")
-                with instrumented(collector.url) as tracer:
+                with instrument(collector.url) as tracer:
                     good, bad = list_names("good", WIRES), list_names("bad", STRAIGHT)
-                    collector.wait_for([*good, *bad], partial(call_all, several, tracer))
+                    collector.wait_for([*good, *bad], partial(call_all, clients, tracer))
         yield collector
 
 

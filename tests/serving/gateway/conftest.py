@@ -98,8 +98,8 @@ def infer_call(picture: bytes) -> tuple[bytes, dict[str, str]]:
     """Return body and headers of an infer call that asks for texts."""
     element = struct.pack("<I", len(picture)) + picture
     encoded = {"name": "encoded_image", "datatype": "BYTES", "shape": [1]}
-    sent = encoded | {"parameters": {"binary_data_size": len(element)}}
-    call = json.dumps({"id": "gate-7", "inputs": [sent], "outputs": [{"name": "texts"}]}).encode()
+    tensor = encoded | {"parameters": {"binary_data_size": len(element)}}
+    call = json.dumps({"id": "gate-7", "inputs": [tensor], "outputs": [{"name": "texts"}]}).encode()
     return call + element, {"Inference-Header-Content-Length": str(len(call))}
 
 
@@ -109,8 +109,8 @@ Start = Callable[..., Running]
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Start]:
     """Starts gateways, which end with the test."""
-    with gateways(tmp_path) as start_one:
-        yield start_one
+    with gateways(tmp_path) as start_gateway:
+        yield start_gateway
 
 
 @contextmanager

@@ -27,7 +27,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.gate.set()
-        self.asked = threading.Semaphore(0)
+        self.call_permits = threading.Semaphore(0)
         self.cancelled = threading.Event()
         self.requests: list[pb.ModelInferRequest] = []
 
@@ -35,14 +35,14 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         """Forget earlier calls, and answer the next ones at once."""
         self.gate.set()
         self.cancelled.clear()
-        while self.asked.acquire(blocking=False):
+        while self.call_permits.acquire(blocking=False):
             pass
 
     def ModelInfer(self, request, context):  # noqa: N802 - gRPC's
         if request.id != "probe":
             self.requests.append(request)
             context.add_callback(lambda: context.is_active() or self.cancelled.set())
-            self.asked.release()
+            self.call_permits.release()
             self.gate.wait(30)
         names = [output.name for output in request.outputs]
         names = names or (OF_A_READING if request.model_name == PLATE_READER else OUTPUTS)

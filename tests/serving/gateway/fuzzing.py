@@ -82,23 +82,23 @@ def is_as_in_words(case: schemathesis.Case) -> bool:
         return False
     if not all(map(is_allowed, (case.query or {}, body))):
         return False
-    times = [given["timestamp"] for given in (case.query or {}, body) if "timestamp" in given]
+    times = [fields["timestamp"] for fields in (case.query or {}, body) if "timestamp" in fields]
     return "roi" not in (case.query or {}) and all(map(is_day, times))
 
 
-def is_allowed(given: Mapping[str, Any]) -> bool:
+def is_allowed(fields: Mapping[str, Any]) -> bool:
     """Tell whether the operator surely allows the numbers of a call."""
-    most = {"detector_side_px": ALLOWED.max_detector_side_px, "max_plates": ALLOWED.max_plates}
-    numbers = {name: given[name] for name in most if name in given}
-    return all(isinstance(one, int) and one <= most[name] for name, one in numbers.items())
+    maxima = {"detector_side_px": ALLOWED.max_detector_side_px, "max_plates": ALLOWED.max_plates}
+    numbers = {name: fields[name] for name in maxima if name in fields}
+    return all(isinstance(value, int) and value <= maxima[name] for name, value in numbers.items())
 
 
 def is_text_by_its_form(case: schemathesis.Case) -> bool:
     """Tell whether a form has made text of a label that was to be of another type."""
     body = case.body if isinstance(case.body, dict) else {}
-    given = [body[name] for name in TEXTS_OF_FORMS if name in body]
+    values = [body[name] for name in TEXTS_OF_FORMS if name in body]
     is_form = case.media_type is not None and "form" in case.media_type
-    return is_form and not all(isinstance(one, str) for one in given)
+    return is_form and not all(isinstance(value, str) for value in values)
 
 
 def is_day(time: object) -> bool:

@@ -39,7 +39,7 @@ class FakeService:
     admissions: list[Any] = field(default_factory=list)
     calls: list[InferenceRequest] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
-    seen: asyncio.Queue = field(default_factory=asyncio.Queue)
+    events: asyncio.Queue = field(default_factory=asyncio.Queue)
 
     @asynccontextmanager
     async def admit(
@@ -50,7 +50,7 @@ class FakeService:
             yield None
         except asyncio.CancelledError:
             self.cancelled.append(kind)
-            self.seen.put_nowait("cancelled")
+            self.events.put_nowait("cancelled")
             raise
 
     @property
@@ -69,7 +69,7 @@ class FakeService:
 
     async def infer(self, _call: None, call: InferenceRequest) -> InferenceResponse:
         self.calls.append(call)
-        self.seen.put_nowait("call")
+        self.events.put_nowait("call")
         if self.free:
             await self.free.wait()
         if self.error:
@@ -104,8 +104,11 @@ async def serving(
     service: FakeService, limits: Limits = LIMITS
 ) -> AsyncIterator[GRPCInferenceServiceStub]:
     """Serve on a free port for the length of a block; gives a stub with its `channel`."""
-    listening = Address("127.0.0.1", free_ports(1)[0])
-    server, address = make_server(Servicer(service, limits), listening, None), str(listening)
+    listen_address = Address("127.0.0.1", free_ports(1)[0])
+    server, address = (
+        make_server(Servicer(service, limits), listen_address, None),
+        str(listen_address),
+    )
     await server.start()
     try:
         async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:

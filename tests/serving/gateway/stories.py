@@ -12,7 +12,7 @@ from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import USUAL_COST, Cost
 from tests.virtual_time import Clock
 
-NOTHING = Counts(inside=0, waiting=0, in_work=0, delayed=0, bytes=0)
+NOTHING = Counts(inside=0, waiting=0, in_work=0, delayed_rejections=0, bytes=0)
 LONG_S = 600.0
 
 
@@ -32,8 +32,8 @@ class Story:
     """Calls in an admission with one slot, and the outcome of each."""
 
     def __init__(self, **limits: float) -> None:
-        known = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1, "body_mb": 1} | limits
-        self.admission = Admission(Limits(**known), Clock())  # type: ignore[arg-type]
+        limits = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1, "body_mb": 1} | limits
+        self.admission = Admission(Limits(**limits), Clock())  # type: ignore[arg-type]
         self.done = asyncio.Event()
         self.began: list[str] = []
         self.ended: list[str] = []

@@ -41,7 +41,7 @@ def test_a_call_of_a_client_that_hangs_up_is_cancelled_in_triton(
 ) -> None:
     gateway.triton.gate.clear()
     connection = gateway.send()
-    assert gateway.triton.asked.acquire(timeout=20)
+    assert gateway.triton.call_permits.acquire(timeout=20)
     connection.sock.sendall(behind)
     connection.close()
     assert gateway.triton.cancelled.wait(20)
@@ -51,8 +51,8 @@ def test_a_connection_that_does_not_speak_http_is_counted(gateway: Running) -> N
     with gateway.socket() as caller:
         caller.sendall(b"\x16\x03\x01 hello\r\n\r\n")
         assert caller.recv(100).startswith(b"HTTP/1.1 400 ")
-    counted = b"plates_gateway_connections_dropped_total 1.0"
-    until(lambda: counted in gateway.metrics(), "a count")
+    sample = b"plates_gateway_connections_dropped_total 1.0"
+    until(lambda: sample in gateway.metrics(), "a count")
 
 
 def test_a_compressed_grpc_message_is_one_refusal_in_the_audit(gateway: Running) -> None:
@@ -99,7 +99,7 @@ def test_a_call_is_forwarded_and_answered_and_leaves_one_line_without_its_pictur
     assert gateway.triton.requests[-1].raw_input_contents[0].endswith(GREY)
     gateway.ask("POST", INFER, b"{}")
     lines = [json.loads(line) for line in gateway.audit.read_text().splitlines()[-2:]]
-    assert [(one["client"], one["what"], one["status"], one["plates"]) for one in lines] == [
+    assert [(line["client"], line["what"], line["status"], line["plates"]) for line in lines] == [
         ("127.0.0.1", "infer", 200, 0),
         ("127.0.0.1", "infer", 400, 0),
     ]
@@ -156,19 +156,19 @@ def test_requests_without_end_take_no_memory(gateway: Running) -> None:
     (worker,) = gateway.gateway.workers
     process = psutil.Process(worker.process.pid)
     gateway.ask("GET", "/healthz")
-    before = most = process.memory_info().rss
-    left = b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40_000
+    rss = max_rss = process.memory_info().rss
+    unsent = b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40_000
     with gateway.socket() as caller:
         caller.settimeout(0.05)
         deadline = time.monotonic() + 60
-        while left and time.monotonic() < deadline:
+        while unsent and time.monotonic() < deadline:
             with suppress(TimeoutError):
-                left = left[caller.send(left[:65536]) :]
+                unsent = unsent[caller.send(unsent[:65536]) :]
             with suppress(TimeoutError):
                 caller.recv(MIB)
-            most = max(most, process.memory_info().rss)
-    assert not left
-    assert most - before < 30 * MIB
+            max_rss = max(max_rss, process.memory_info().rss)
+    assert not unsent
+    assert max_rss - rss < 30 * MIB
 
 
 def test_both_addresses_of_localhost_are_answered(gateway: Running) -> None:

@@ -24,7 +24,7 @@ from tests.serving.gateway.loops import run
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Files, Files]:
+def certificate_pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Files, Files]:
     """Two certificates for the same name."""
     folders = (tmp_path_factory.mktemp(name) for name in ("old", "new"))
     old, new = (make_certificate(folder, "DNS:localhost,IP:127.0.0.1") for folder in folders)
@@ -41,7 +41,7 @@ def der_of(files: Files) -> bytes:
     return ssl.PEM_cert_to_DER_cert(files.chain.read_text())
 
 
-async def shown(port: int) -> bytes:
+async def read_certificate(port: int) -> bytes:
     """Return the certificate that a server shows to a new connection."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -58,10 +58,10 @@ def run_coroutine() -> Callable:
 
 
 async def test_new_connections_get_the_new_certificate(
-    made: tuple[Files, Files], tmp_path: Path, monkeypatch, run_coroutine: Callable
+    certificate_pair: tuple[Files, Files], tmp_path: Path, monkeypatch, run_coroutine: Callable
 ) -> None:
     monkeypatch.setattr(certificates, "EVERY_S", 0.01)
-    old, new = made
+    old, new = certificate_pair
     certificate = Certificate(*install(old, tmp_path))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate.files)
@@ -72,20 +72,20 @@ async def test_new_connections_get_the_new_certificate(
     ports.append(rpc.add_secure_port("127.0.0.1:0", certificate.to_grpc()))
     await rpc.start()
     watch = asyncio.create_task(certificate.watch())
-    assert [await shown(port) for port in ports] == [der_of(old)] * 2
+    assert [await read_certificate(port) for port in ports] == [der_of(old)] * 2
     install(new, tmp_path)
     while certificate.pair[1] != new.chain.read_bytes():
         await asyncio.sleep(0.01)
-    assert [await shown(port) for port in ports] == [der_of(new)] * 2
+    assert [await read_certificate(port) for port in ports] == [der_of(new)] * 2
     watch.cancel()
     http.close()
     await rpc.stop(None)
 
 
 def test_files_that_cannot_be_used_leave_the_old_certificate(
-    made: tuple[Files, Files], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    certificate_pair: tuple[Files, Files], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    old, new = made
+    old, new = certificate_pair
     certificate = Certificate(*install(old, tmp_path))
     pair = certificate.pair
     shutil.copy(new.chain, tmp_path / "chain.pem")  # its key comes later

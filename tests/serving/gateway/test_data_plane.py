@@ -51,8 +51,8 @@ def run_coroutine() -> Callable:
 async def serving(
     folder: Path, certificate: Certificate | None = None, **options: object
 ) -> AsyncIterator[DataPlane]:
-    known = GatewayOptions(audit=folder / "audit", limits=Limits(calls=1), **options)
-    service = DataPlane(known, certificate)
+    gateway_options = GatewayOptions(audit=folder / "audit", limits=Limits(calls=1), **options)
+    service = DataPlane(gateway_options, certificate)
     try:
         yield service
     finally:
@@ -68,8 +68,8 @@ async def admit(service: DataPlane, *headers: tuple[str, str]) -> str:
         return error.reason
 
 
-async def keys_broken(service: DataPlane) -> bool:
-    """Let the service check its files once; return its metrics of the keys."""
+async def has_broken_keys(service: DataPlane) -> bool:
+    """Let the service check its files once; tell whether it reports broken keys."""
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(service.watch(), 0.01)
     return b"plates_gateway_keys_broken 1.0" in service.metrics.render()
@@ -83,10 +83,10 @@ async def test_no_key_is_accepted_while_the_file_of_keys_is_broken(tmp_path, mon
         assert await admit(service) == "key"
         assert await admit(service, header) == "admitted"
         file.unlink()
-        assert await keys_broken(service)
+        assert await has_broken_keys(service)
         assert await admit(service, header) == KeysUnavailable.reason
         file.write_text(table)
-        assert not await keys_broken(service)
+        assert not await has_broken_keys(service)
         assert await admit(service, header) == "admitted"
 
 
@@ -94,9 +94,9 @@ async def test_the_metrics_tell_when_keys_and_certificate_expire(tmp_path: Path)
     files = make_certificate(tmp_path, "DNS:localhost")
     certificate = Certificate(files.chain, files.private_key)
     async with serving(tmp_path, certificate, keys=write_expiring_key(tmp_path)) as service:
-        assert not await keys_broken(service)
-        told = service.metrics.render().decode()
-    ends = re.findall(r"^plates_gateway_(\w+_expires_in_seconds\{.+\}) (.+)$", told, re.MULTILINE)
+        assert not await has_broken_keys(service)
+        page = service.metrics.render().decode()
+    ends = re.findall(r"^plates_gateway_(\w+_expires_in_seconds\{.+\}) (.+)$", page, re.MULTILINE)
     (_, certificate_s), (_, key_s) = sorted(ends)
     assert [name for name, _ in sorted(ends)] == [
         'certificate_expires_in_seconds{file="chain.pem"}', 'key_expires_in_seconds{key="guest"}'

@@ -113,10 +113,10 @@ async def test_a_room_that_cannot_be_opened_is_opened_later(
     async with hosted(tmp_path, open_room) as (host, service):
         assert await status_of(host, "/v1/recognize", "POST") == 400  # a picture is wanted
         assert await status_of(host, "/room") == 503
-        assert service.broken() == ("control room: it cannot be opened",)
+        assert service.broken_parts() == ("control room: it cannot be opened",)
         await until_open(host)
         assert await status_of(host, "/other") == 404
-        assert service.broken() == ("control room: database",)
+        assert service.broken_parts() == ("control room: database",)
         assert await status_of(host, "/v1/recognize", "POST") == 400  # it cannot tell who calls
 
 

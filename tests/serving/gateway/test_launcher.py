@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.serving.gateway import launcher
-from orchestrator.serving.gateway.launcher import MAX_REPLACED, Gateway, start
+from orchestrator.serving.gateway.launcher import MAX_REPLACEMENTS, Gateway, start
 from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.protocol.gateway_events import TritonMoved, event_from_json
 from orchestrator.serving.supervisor.ports import free_ports
@@ -61,9 +61,9 @@ def options(tmp_path: Path) -> GatewayOptions:
 @pytest.fixture
 def gateway(options: GatewayOptions, monkeypatch) -> Iterator[Gateway]:
     monkeypatch.setenv("PLATES_ADMIN_KEY", "gate")
-    started = start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
-    yield started
-    started.stop(timeout_s=0)
+    running = start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
+    yield running
+    running.stop(timeout_s=0)
 
 
 def exit_codes(gateway: Gateway) -> list[int | None]:
@@ -89,12 +89,12 @@ def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
     gateway.stop()  # as often as one likes
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_process_that_is_lost_is_replaced_beside_the_others(
-    gateway: Gateway, caplog: pytest.LogCaptureFixture, sent: int
+    gateway: Gateway, caplog: pytest.LogCaptureFixture, number: int
 ) -> None:
     first, second = pids(gateway)
-    gateway.workers[1].process.send_signal(sent)
+    gateway.workers[1].process.send_signal(number)
     until(lambda: gateway.monitor() and pids(gateway)[1] != second, "another process")
     assert pids(gateway)[0] == first
     assert "one of the gateway's processes is replaced" in caplog.text
@@ -114,9 +114,9 @@ def test_a_process_that_replaces_another_knows_where_triton_is(
         f"open({str(file)!r}, 'w').write(lines[1])\nsignal.pause()"
     )
     gateway.command = [sys.executable, "-c", code]
-    killed = gateway.workers[1].process
-    killed.kill()
-    killed.wait()
+    process = gateway.workers[1].process
+    process.kill()
+    process.wait()
     assert gateway.monitor()
     until(lambda: file.exists() and file.read_text(), "an event")
     assert event_from_json(file.read_text()) == MOVED
@@ -134,22 +134,22 @@ def test_a_process_that_ends_again_and_again_leaves_the_others_alone(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = pids(gateway)
-    tried = {second}
+    tried_pids = {second}
 
     def has_given_up() -> bool:
         assert gateway.monitor()
-        tried.add(pids(gateway)[1])
-        return len(tried) > MAX_REPLACED and not gateway.workers[1].is_running()
+        tried_pids.add(pids(gateway)[1])
+        return len(tried_pids) > MAX_REPLACEMENTS and not gateway.workers[1].is_running()
 
     command, gateway.command = gateway.command, [sys.executable, "-c", "raise SystemExit(3)"]
     gateway.workers[1].process.kill()
     until(has_given_up, "the last attempt")
     assert gateway.monitor()
     assert pids(gateway)[0] == first
-    assert pids(gateway)[1] in tried
+    assert pids(gateway)[1] in tried_pids
     gateway.send(MOVED)
     gateway.command = command
-    monkeypatch.setattr(launcher, "REPLACED_S", 0.0)  # it is later
+    monkeypatch.setattr(launcher, "REPLACEMENTS_S", 0.0)  # it is later
     until(lambda: gateway.monitor() and gateway.workers[1].is_running(), "another attempt")
 
 
@@ -187,20 +187,20 @@ def test_a_process_that_ends_is_told_once(
 
 
 def test_processes_that_run_are_ended_when_another_cannot_be(options, monkeypatch) -> None:
-    begun: list[launcher.Worker] = []
+    processes: list[launcher.GatewayProcess] = []
     folders: list[Path] = []
 
-    def launch(command, options, counts, launch=launcher.launch) -> launcher.Worker:
-        if begun:
+    def launch(command, options, counts, launch=launcher.launch) -> launcher.GatewayProcess:
+        if processes:
             raise OSError(errno.ENOMEM, "Cannot allocate memory")
-        begun.append(launch(command, options, counts))
+        processes.append(launch(command, options, counts))
         folders.append(counts.folder)
-        return begun[0]
+        return processes[0]
 
     monkeypatch.setattr(launcher, "launch", launch)
     with pytest.raises(OSError, match="Cannot allocate memory"):
         start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
-    assert not begun[0].is_running()
+    assert not processes[0].is_running()
     assert not folders[0].exists()
 
 

@@ -40,14 +40,14 @@ def gateway(small: Running) -> Running:
 def test_a_full_service_refuses_with_503(gateway: Running) -> None:
     gateway.triton.gate.clear()
     first = gateway.send()
-    gateway.triton.asked.acquire(timeout=20)
+    gateway.triton.call_permits.acquire(timeout=20)
     second = gateway.send(source="127.0.0.3")
     wait_for(gateway, "waiting", 1)
     status, headers, body = answer_of(gateway.send(source="127.0.0.2"))
     gateway.triton.gate.set()
     assert (status, headers["retry-after"]) == (503, "1")
     assert "error" in json.loads(body)
-    assert [answer_of(one)[0] for one in (first, second)] == [200, 200]
+    assert [answer_of(connection)[0] for connection in (first, second)] == [200, 200]
 
 
 def test_several_processes_share_the_ports(begin: Start) -> None:
@@ -66,7 +66,7 @@ def test_without_a_key_nobody_is_answered_and_wrong_keys_are_limited_like_calls(
     assert answer_of(gateway.send(Authorization=f"Bearer {KEYS['gate']}"))[0] == 200
     assert [gateway.ask("GET", path)[0] for path in ("/metrics", "/healthz")] == [401, 200]
     assert KEYS["gate"] not in gateway.audit.read_text()
-    wrong = [{"Authorization": f"Bearer plates_{n}"} for n in range(3)]
+    wrong = [{"Authorization": f"Bearer plates_{number}"} for number in range(3)]
     tries = [answer_of(gateway.send("127.0.0.8", **headers))[0] for headers in wrong]
     assert tries == [401, 429, 429]
     right = {"Authorization": f"Bearer {KEYS['archive']}"}
@@ -120,9 +120,9 @@ def test_a_message_that_never_comes_is_evicted_over_grpc(gateway: Running) -> No
         wait_for(gateway, "inside", 2)
         assert answer_of(gateway.send("127.0.0.9"))[0] == 200
         until(lambda: any(call.done() for call in calls), "an evicted call")
-        (evicted,) = (call for call in calls if call.done())
-        assert evicted.code() is grpc.StatusCode.UNAVAILABLE
-        assert "a call of better priority took the place" in evicted.details()
+        (evicted_call,) = (call for call in calls if call.done())
+        assert evicted_call.code() is grpc.StatusCode.UNAVAILABLE
+        assert "a call of better priority took the place" in evicted_call.details()
         never.set()
 
 
@@ -150,14 +150,14 @@ def test_an_answer_that_is_late_is_given_up(strict: Running) -> None:
 
 
 def test_a_client_that_does_not_read_its_answer_is_cut_off(strict: Running) -> None:
-    left = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200
+    unsent = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200
     with socket.socket() as caller:
         caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         caller.connect(("127.0.0.1", strict.port))
         caller.setblocking(False)
         with suppress(BlockingIOError):
-            while left:
-                left = left[caller.send(left) :]
+            while unsent:
+                unsent = unsent[caller.send(unsent) :]
         (worker,) = strict.gateway.workers
         until(lambda: not connections_of(worker.process.pid, caller), "an end of the connection")
     assert strict.ask("GET", "/healthz")[0] == 200
@@ -166,8 +166,8 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(strict: Running) -> N
 def connections_of(pid: int, caller: socket.socket) -> list[object]:
     """Return a process's open connections to a socket."""
     port = caller.getsockname()[1]
-    every = psutil.Process(pid).net_connections("tcp")
-    return [one for one in every if one.raddr and one.raddr.port == port]
+    connections = psutil.Process(pid).net_connections("tcp")
+    return [tcp for tcp in connections if tcp.raddr and tcp.raddr.port == port]
 
 
 def is_closed(caller: socket.socket) -> bool:
@@ -196,20 +196,20 @@ def test_an_address_has_so_many_connections_and_others_theirs(strict: Running) -
 def test_probes_are_answered_whoever_holds_the_callers_port(strict: Running) -> None:
     strict.triton.gate.clear()
     calls = [strict.send(f"127.0.0.{2 + number // 2}") for number in range(4)]
-    assert [strict.triton.asked.acquire(timeout=20) for _ in calls] == [True] * 4
+    assert [strict.triton.call_permits.acquire(timeout=20) for _ in calls] == [True] * 4
     assert b"plates_gateway" in strict.metrics()
 
 
 def test_grpc_connections_are_bounded_and_free_again_when_closed(strict: Running) -> None:
     address = str(strict.gateway.options.grpc)
     with ExitStack() as stack:
-        first, *others = [stack.enter_context(connect(address)) for _ in range(4)]
-        assert [is_live(channel) for channel in (first, *others)] == [True] * 4
-        with connect(address) as late:
-            assert not is_live(late)
+        first, *other_channels = [stack.enter_context(connect(address)) for _ in range(4)]
+        assert [is_live(channel) for channel in (first, *other_channels)] == [True] * 4
+        with connect(address) as late_channel:
+            assert not is_live(late_channel)
         first.close()
-        with connect(address) as next_one:
-            until(lambda: is_live(next_one), "a connection that is free")
+        with connect(address) as next_channel:
+            until(lambda: is_live(next_channel), "a connection that is free")
 
 
 def connect(address: str) -> grpc.Channel:

@@ -35,23 +35,23 @@ def options_at(folder: Path) -> GatewayOptions:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("taken", ["http", "grpc", "metrics"])
-def test_a_port_is_not_shared_with_another_service(taken: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("name", ["http", "grpc", "metrics"])
+def test_a_port_is_not_shared_with_another_service(name: str, tmp_path: Path, monkeypatch) -> None:
     """The other service shares its port with this user's processes, like a gateway."""
     monkeypatch.setenv("GRPC_VERBOSITY", "NONE")  # as whoever starts it sets it
     options = options_at(tmp_path)
-    address = getattr(options, taken)
+    address = getattr(options, name)
     with socket.create_server(("127.0.0.1", address.port), reuse_port=True):
-        done = subprocess.run(
+        child = subprocess.run(
             [sys.executable, "-m", "orchestrator.serving.gateway"],
             input=to_json(options), capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
-    said = done.stderr
-    assert (done.returncode, said.partition("on: ")[0]) == (
+    message = child.stderr
+    assert (child.returncode, message.partition("on: ")[0]) == (
         1,
         f"gateway: {address}: cannot be listened ",
     )
-    assert said.count("\n") == 1
+    assert message.count("\n") == 1
 
 
 def test_another_service_may_have_the_other_address(tmp_path: Path) -> None:
@@ -66,8 +66,10 @@ def test_another_service_may_have_the_other_address(tmp_path: Path) -> None:
 def test_without_a_free_descriptor_it_waits_for_clients_to_go(begin: Start, front: str) -> None:
     running = begin()
     (worker,) = running.gateway.workers
-    used = len(list(Path(f"/proc/{worker.process.pid}/fd").iterdir()))
-    resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, (used + 5, used + 5))
+    descriptor_count = len(list(Path(f"/proc/{worker.process.pid}/fd").iterdir()))
+    resource.prlimit(
+        worker.process.pid, resource.RLIMIT_NOFILE, (descriptor_count + 5, descriptor_count + 5)
+    )
     address = getattr(running.gateway.options, front)
     with ExitStack() as flood:
         connect = partial(socket.create_connection, (address.host, address.port))
@@ -156,7 +158,7 @@ def test_calls_in_work_are_answered_and_nobody_else_delays_the_end(begin: Start)
         assert answer_of(running.send())[0] == 200  # a new client has fewer calls at once
         running.triton.gate.clear()
         connection, call = running.send(), stub.ModelInfer.future(infer_request())
-        assert [running.triton.asked.acquire(timeout=20) for _ in range(3)] == [True] * 3
+        assert [running.triton.call_permits.acquire(timeout=20) for _ in range(3)] == [True] * 3
         worker.process.send_signal(signal.SIGTERM)
         until(lambda: is_closed(running), "a closed port")
         with pytest.raises(grpc.RpcError) as raised:

@@ -28,13 +28,14 @@ def request(**changes: object) -> pb.ModelInferRequest:
     return pb.ModelInferRequest(**(usual | changes))
 
 
-def typed(datatype: str, shape: list[int], **contents: object) -> pb.ModelInferRequest:
-    given = tensor(datatype=datatype, shape=shape, contents=pb.InferTensorContents(**contents))
-    return request(inputs=[given], raw_input_contents=[])
+def typed_request(datatype: str, shape: list[int], **contents: object) -> pb.ModelInferRequest:
+    typed_contents = pb.InferTensorContents(**contents)
+    inputs = [tensor(datatype=datatype, shape=shape, contents=typed_contents)]
+    return request(inputs=inputs, raw_input_contents=[])
 
 
-def delimited(number: int, content: bytes = b"") -> bytes:
-    """A field of a message, up to 127 bytes."""
+def make_field(number: int, content: bytes = b"") -> bytes:
+    """Return a field of a message, with up to 127 bytes."""
     return bytes([number << 3 | 2, len(content)]) + content
 
 
@@ -51,27 +52,27 @@ def test_everything_beside_the_inputs_is_read() -> None:
     values = {"string_param": "0,0", "int64_param": 3, "double_param": 0.5, "bool_param": True}
     parameters = {name: pb.InferParameter(**{name: value}) for name, value in values.items()}
     outputs = [Output(name="texts"), Output(name="corners")]
-    sent = request(model_version="1", id="7", outputs=outputs, parameters=parameters)
-    call = to_call(sent, {"traceparent": "00-1"})
+    message = request(model_version="1", id="7", outputs=outputs, parameters=parameters)
+    call = to_call(message, {"traceparent": "00-1"})
     assert (call.version, call.id, call.outputs) == ("1", "7", ("texts", "corners"))
     assert (call.parameters, call.trace) == (values, {"traceparent": "00-1"})
 
 
 @pytest.mark.parametrize(
-    ("sent", "content"),
+    ("message", "content"),
     [
-        (typed("UINT8", [0, 1, 3]), b""),
-        (typed("UINT8", [2], uint_contents=[0, 255]), b"\0\xff"),
-        (typed("BYTES", [1], bytes_contents=[b"\xff\xd8"]), encode([b"\xff\xd8"])),
+        (typed_request("UINT8", [0, 1, 3]), b""),
+        (typed_request("UINT8", [2], uint_contents=[0, 255]), b"\0\xff"),
+        (typed_request("BYTES", [1], bytes_contents=[b"\xff\xd8"]), encode([b"\xff\xd8"])),
     ],
     ids=["nothing", "numbers", "a file"],
 )
-def test_contents_may_be_typed(sent: pb.ModelInferRequest, content: bytes) -> None:
-    assert to_call(sent, {}).inputs[0].data == content
+def test_contents_may_be_typed(message: pb.ModelInferRequest, content: bytes) -> None:
+    assert to_call(message, {}).inputs[0].data == content
 
 
 @pytest.mark.parametrize(
-    ("sent", "message"),
+    ("wrong_request", "message"),
     [
         (request(raw_input_contents=[b"", b""]), "each of 1 inputs, got 2"),
         (request(inputs=[tensor(contents=EMPTY)]), "contents or raw_input_contents, got both"),
@@ -84,49 +85,49 @@ def test_contents_may_be_typed(sent: pb.ModelInferRequest, content: bytes) -> No
         (request(id="x" * 9999), "id: wanted up to 256"),
         (request(parameters={"a": pb.InferParameter()}), "'a': .* got none"),
         (request(parameters=UNSIGNED), "'a': wanted a text, a number, .* got uint64_param"),
-        (typed("FP16", [1], fp32_contents=[1]), "BYTES in contents, got 'FP16'"),
-        (typed("UINT8", [1], int_contents=[1]), "wanted uint_contents alone, got int_contents"),
-        (typed("UINT8", [1], uint_contents=[1], bool_contents=[True]), "alone, got bool_"),
-        (typed("UINT8", [1], uint_contents=[256]), "wanted data that fits UINT8"),
-        (typed("UINT8", [3], uint_contents=[1]), "wanted 3 elements .* got 1"),
-        (typed("UINT8", [2**62] * 300, uint_contents=[1]), "wanted up to 8 dimensions, got 300"),
+        (typed_request("FP16", [1], fp32_contents=[1]), "BYTES in contents, got 'FP16'"),
+        (typed_request("UINT8", [1], int_contents=[1]), "wanted uint_contents alone, got int_con"),
+        (typed_request("UINT8", [1], uint_contents=[1], bool_contents=[True]), "alone, got bool_"),
+        (typed_request("UINT8", [1], uint_contents=[256]), "wanted data that fits UINT8"),
+        (typed_request("UINT8", [3], uint_contents=[1]), "wanted 3 elements .* got 1"),
+        (typed_request("UINT8", [2**62] * 300, uint_contents=[1]), "to 8 dimensions, got 300"),
     ],
 )
 def test_a_request_that_is_not_understood_is_refused(
-    sent: pb.ModelInferRequest, message: str
+    wrong_request: pb.ModelInferRequest, message: str
 ) -> None:
     with pytest.raises(RequestError, match=message) as raised:
-        to_call(sent, {})
+        to_call(wrong_request, {})
     assert len(str(raised.value)) < 200
 
 
 def test_a_message_is_read_as_it_was_sent() -> None:
-    sent = request(outputs=[Output(name="texts")], raw_input_contents=[bytes(MIB)])
-    assert parse_request(sent.SerializeToString()) == sent
+    message = request(outputs=[Output(name="texts")], raw_input_contents=[bytes(MIB)])
+    assert parse_request(message.SerializeToString()) == message
     assert parse_request(b"") == pb.ModelInferRequest()
 
 
-LARGE = typed("UINT8", [4 * MIB], uint_contents=[0] * 4 * MIB).SerializeToString()
+LARGE = typed_request("UINT8", [4 * MIB], uint_contents=[0] * 4 * MIB).SerializeToString()
 MUCH = "wanted up to 4194304 bytes beside raw_input_contents"
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "words"),
     [
         pytest.param(b"\xff" * 100, "got other bytes", id="junk"),
         pytest.param(b"\x08\1", "got other bytes", id="a number"),
-        pytest.param(delimited(1, b"abc")[:-1], "got other bytes", id="cut"),
-        pytest.param(delimited(1, b"abc")[:1], "got other bytes", id="cut in a length"),
-        pytest.param(delimited(1, b"\xff"), "wanted a ModelInferRequest", id="no text"),
-        pytest.param(delimited(6) * 84, "wanted up to 83 fields, got more", id="outputs"),
+        pytest.param(make_field(1, b"abc")[:-1], "got other bytes", id="cut"),
+        pytest.param(make_field(1, b"abc")[:1], "got other bytes", id="cut in a length"),
+        pytest.param(make_field(1, b"\xff"), "wanted a ModelInferRequest", id="no text"),
+        pytest.param(make_field(6) * 84, "wanted up to 83 fields, got more", id="outputs"),
         pytest.param(request(id="x" * 4 * MIB).SerializeToString(), MUCH, id="long id"),
         pytest.param(LARGE, MUCH, id="typed"),
     ],
 )
 def test_bytes_that_are_no_message_or_become_much_memory_are_refused(
-    message: bytes, said: str
+    message: bytes, words: str
 ) -> None:
-    with pytest.raises(RequestError, match=said):
+    with pytest.raises(RequestError, match=words):
         parse_request(message)
 
 

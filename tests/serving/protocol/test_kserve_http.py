@@ -24,19 +24,19 @@ PICTURE = np.frombuffer(PIXELS, np.uint8).reshape(2, 3, 3)
 FILE = b"\xff\xd8 a file"
 
 
-def sent(array: np.ndarray, name: str, binary: bool = True) -> InferInput:
+def make_input(array: np.ndarray, name: str, binary: bool = True) -> InferInput:
     datatype = "BYTES" if array.dtype == np.object_ else "UINT8"
     tensor = InferInput(name, list(array.shape), datatype)
     return tensor.set_data_from_numpy(array, binary_data=binary)
 
 
-def understood(*inputs: InferInput, **arguments) -> HttpInferenceRequest:
+def parse_client_request(*inputs: InferInput, **arguments) -> HttpInferenceRequest:
     """Return the parsed request of a call that tritonclient makes."""
     body, json_size = InferenceServerClient.generate_request_body(list(inputs), **arguments)
     return parse(MODEL, "", body, json_size, {})
 
 
-def parsed(**members: object) -> HttpInferenceRequest:
+def parse_json(**members: object) -> HttpInferenceRequest:
     """Return the parsed request of a call in JSON."""
     return parse(MODEL, "", json.dumps(members).encode(), None, {})
 
@@ -48,12 +48,12 @@ def tensor(**changes: object) -> dict[str, object]:
 
 def test_inputs_of_tritonclient_are_those_of_the_call() -> None:
     file, text = (np.array([content], np.object_) for content in (FILE, b"/9j/text"))
-    request = understood(
-        sent(PICTURE, "a"),
-        sent(PICTURE, "b", binary=False),
-        sent(file, "c"),
-        sent(text, "d", binary=False),
-        sent(np.empty((0, 3, 3), np.uint8), "e"),
+    request = parse_client_request(
+        make_input(PICTURE, "a"),
+        make_input(PICTURE, "b", binary=False),
+        make_input(file, "c"),
+        make_input(text, "d", binary=False),
+        make_input(np.empty((0, 3, 3), np.uint8), "e"),
     )
     assert request.is_binary  # without outputs, all are wanted as bytes
     assert request.call == InferenceRequest(
@@ -70,8 +70,8 @@ def test_inputs_of_tritonclient_are_those_of_the_call() -> None:
 
 def test_outputs_id_and_parameters_of_tritonclient_are_those_of_the_call() -> None:
     parameters = {"roi": "0,0,1,1", "max_plates": 3, "text_threshold": 0.5, "flag": True}
-    request = understood(
-        sent(PICTURE, "input__0"),
+    request = parse_client_request(
+        make_input(PICTURE, "input__0"),
         outputs=[InferRequestedOutput("texts"), InferRequestedOutput("corners", False)],
         request_id="7",
         parameters=parameters,
@@ -91,10 +91,10 @@ def test_classes_and_nobodys_memory_are_refused() -> None:
         (shared, "shared_memory_byte_size"),
     ]:
         with pytest.raises(RequestError, match=f"of binary_data, got '{name}'"):
-            understood(sent(PICTURE, "input__0"), outputs=[output])
-    given = InferInput("input__0", [2, 3, 3], "UINT8").set_shared_memory("region", 18)
+            parse_client_request(make_input(PICTURE, "input__0"), outputs=[output])
+    shared_input = InferInput("input__0", [2, 3, 3], "UINT8").set_shared_memory("region", 18)
     with pytest.raises(RequestError, match="of binary_data_size, got 'shared_memory_byte_"):
-        understood(given)
+        parse_client_request(shared_input)
 
 
 def test_a_request_goes_to_another_process_and_back() -> None:
@@ -104,7 +104,9 @@ def test_a_request_goes_to_another_process_and_back() -> None:
     assert (request.call.version, request.call.trace) == ("1", {"traceparent": "00-1"})
     assert (dict(request.binary), request.is_binary) == ({}, False)  # as KServe has it
     output = {"name": "texts", "parameters": {"binary_data": False}}
-    request = parsed(inputs=[tensor()], outputs=[output], parameters={"binary_data_output": True})
+    request = parse_json(
+        inputs=[tensor()], outputs=[output], parameters={"binary_data_output": True}
+    )
     assert (request.binary, request.is_binary) == ({"texts": False}, True)
 
 
@@ -118,8 +120,8 @@ def test_a_request_goes_to_another_process_and_back() -> None:
     ],
 )
 def test_data_is_flat_or_nested(shape: list[int], data: list, content: bytes) -> None:
-    (given,) = parsed(inputs=[tensor(shape=shape, data=data)]).call.inputs
-    assert given.data == content
+    (parsed_input,) = parse_json(inputs=[tensor(shape=shape, data=data)]).call.inputs
+    assert parsed_input.data == content
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_data_is_flat_or_nested(shape: list[int], data: list, content: bytes) ->
 )
 def test_an_input_that_is_not_understood_is_refused(changes: dict, message: str) -> None:
     with pytest.raises(RequestError, match=message):
-        parsed(inputs=[tensor(**changes)])
+        parse_json(inputs=[tensor(**changes)])
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_an_input_that_is_not_understood_is_refused(changes: dict, message: str)
 )
 def test_a_request_that_is_not_understood_is_refused(members: dict, message: str) -> None:
     with pytest.raises(RequestError, match=message) as raised:
-        parsed(**({"inputs": [tensor()]} | members))
+        parse_json(**({"inputs": [tensor()]} | members))
     assert len(str(raised.value)) < 200
 
 
@@ -202,8 +204,8 @@ def test_a_body_that_is_no_json_is_refused(body: bytes, message: str) -> None:
 
 
 def binary_body(size: object, tail: bytes) -> tuple[bytes, int]:
-    given = tensor(data=None, parameters={"binary_data_size": size})
-    head = json.dumps({"inputs": [given]}).encode()
+    binary_tensor = tensor(data=None, parameters={"binary_data_size": size})
+    head = json.dumps({"inputs": [binary_tensor]}).encode()
     return head + tail, len(head)
 
 
@@ -248,15 +250,17 @@ SCORES = Tensor("text_scores", "FP32", (2, 1), np.array([0.1, 1 / 3], "<f4").tob
 CALL = InferenceRequest(MODEL, ())
 
 
-def rendered(request: HttpInferenceRequest, *outputs: Tensor, id: str = "") -> tuple[bytes, dict]:
+def render_response(
+    request: HttpInferenceRequest, *outputs: Tensor, id: str = ""
+) -> tuple[bytes, dict]:
     return render(InferenceResponse(MODEL, "1", id, outputs), request)
 
 
 def test_answers_and_errors_are_short_json() -> None:
-    body, headers = rendered(HttpInferenceRequest(CALL))
+    body, headers = render_response(HttpInferenceRequest(CALL))
     assert json.loads(body) == {"model_name": MODEL, "model_version": "1", "outputs": []}
     assert headers == {"Content-Type": "application/json"}
-    assert b'"data":[0.1,0.33333334]' in rendered(HttpInferenceRequest(CALL), SCORES)[0]
+    assert b'"data":[0.1,0.33333334]' in render_response(HttpInferenceRequest(CALL), SCORES)[0]
     assert json.loads(error_body('no "such" model')) == {"error": 'no "such" model'}
 
 
@@ -272,15 +276,18 @@ def test_answers_and_errors_are_short_json() -> None:
 def test_tritonclient_reads_an_answer(
     binary: dict[str, bool], is_binary: bool, kind: str, texts: list
 ) -> None:
-    none = Tensor("corners", "FP32", (0, 4, 2), b""), Tensor("formats", "BYTES", (0, 1), b"")
+    empty_outputs = (
+        Tensor("corners", "FP32", (0, 4, 2), b""),
+        Tensor("formats", "BYTES", (0, 1), b""),
+    )
     request = HttpInferenceRequest(CALL, binary, is_binary)
-    body, headers = rendered(request, BOXES, TEXTS, SCORES, *none, id="9")
+    body, headers = render_response(request, BOXES, TEXTS, SCORES, *empty_outputs, id="9")
     result = InferResult.from_response_body(body, header_length=headers.get(JSON_SIZE))
     assert result.get_response()["id"] == "9"
     assert np.array_equal(result.as_numpy("coordinates"), np.arange(8).reshape(2, 4))
     assert result.as_numpy("text_scores").tobytes() == SCORES.data
     assert result.as_numpy("texts").ravel().tolist() == texts
-    assert [result.as_numpy(one.name).shape for one in none] == [(0, 4, 2), (0, 1)]
+    assert [result.as_numpy(output.name).shape for output in empty_outputs] == [(0, 4, 2), (0, 1)]
     assert headers["Content-Type"] == kind
     sizes = {"binary_data_size": 32} if is_binary else None
     assert result.get_output("coordinates").get("parameters") == sizes
@@ -298,4 +305,4 @@ def test_tritonclient_reads_an_answer(
 )
 def test_a_wrong_output_is_the_models_fault(output: Tensor, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        rendered(HttpInferenceRequest(CALL), output)
+        render_response(HttpInferenceRequest(CALL), output)

@@ -35,9 +35,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_the_first_use_tells_why_there_is_no_gpu(code: str, reason: str) -> None:
-    told = explain_no_gpu(code)
-    assert reason in told
-    assert bool(told) == bool(reason)
+    explanation = explain_no_gpu(code)
+    assert reason in explanation
+    assert bool(explanation) == bool(reason)
 
 
 def test_this_machine_without_a_gpu_says_so() -> None:
@@ -45,7 +45,7 @@ def test_this_machine_without_a_gpu_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "reason", "found"),
+    ("devices", "reason", "is_usable"),
     [
         pytest.param(["nvidia0"], "", True, id="one"),
         pytest.param([], "", False, id="none"),
@@ -58,13 +58,13 @@ def test_a_gpu_counts_when_it_can_be_used(
     caplog: pytest.LogCaptureFixture,
     devices: list[str],
     reason: str,
-    found: bool,
+    is_usable: bool,
 ) -> None:
     monkeypatch.setattr(gpu, "explain_no_gpu", lambda: reason)
     for name in devices:
         (machine / name).touch()
-    assert has_gpu() is found
-    assert ServerOptions().on_gpu() is found
+    assert has_gpu() is is_usable
+    assert ServerOptions().on_gpu() is is_usable
     assert reason in caplog.text
     assert len(caplog.records) == bool(reason)
 
@@ -99,7 +99,7 @@ def test_of_several_gpus_a_server_uses_the_first(
 def test_triton_keeps_memory_of_a_gpu_for_tensors(options: ServerOptions, pools: list[int]) -> None:
     line = command(options, find_installation(), (), Path(), "plates_1")
     name = "--cuda-memory-pool-byte-size=0:"
-    assert [int(one.removeprefix(name)) for one in line if one.startswith(name)] == pools
+    assert [int(flag.removeprefix(name)) for flag in line if flag.startswith(name)] == pools
 
 
 def test_a_server_of_a_gpu_gets_as_many_pictures_and_threads_as_asked_for() -> None:

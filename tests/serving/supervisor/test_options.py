@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.serving.supervisor import options as asked
+from orchestrator.serving.supervisor import options as options_module
 from orchestrator.serving.supervisor import ports
 from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_gpu
 from orchestrator.serving.supervisor.options import ServerOptions
@@ -21,9 +21,9 @@ from orchestrator.serving.supervisor.ports import (
 
 
 def test_a_port_of_zero_becomes_a_free_one(monkeypatch) -> None:
-    monkeypatch.setattr(asked, "free_ports", lambda count: list(range(7001, 7001 + count)))
-    options = asked.fill_ports(
-        ServerOptions(http_port=0, grpc_port=7001, metrics_port=0), taken=[7002, 7004]
+    monkeypatch.setattr(options_module, "free_ports", lambda count: list(range(7001, 7001 + count)))
+    options = options_module.fill_ports(
+        ServerOptions(http_port=0, grpc_port=7001, metrics_port=0), taken_ports=[7002, 7004]
     )
     ports = (options.http_port, options.grpc_port, options.metrics_port)
     assert ports == (7003, 7001, 7005)
@@ -37,7 +37,7 @@ def test_a_random_key_is_in_no_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "reached"),
+    ("host", "address"),
     [
         ("127.0.0.1", "127.0.0.1"),
         ("localhost", "127.0.0.1"),
@@ -48,10 +48,10 @@ def test_a_random_key_is_in_no_message() -> None:
         ("192.0.2.7", "192.0.2.7"),
     ],
 )
-def test_programs_reach_the_server_by_an_address(host: str, reached: str) -> None:
+def test_programs_reach_the_server_by_an_address(host: str, address: str) -> None:
     options = ServerOptions(host=host, http_port=1, grpc_port=2, metrics_port=3)
-    assert (options.http_url, options.grpc_url) == (f"{reached}:1", f"{reached}:2")
-    assert options.metrics_url == f"http://{reached}:3/metrics"
+    assert (options.http_url, options.grpc_url) == (f"{address}:1", f"{address}:2")
+    assert options.metrics_url == f"http://{address}:3/metrics"
 
 
 @pytest.mark.parametrize(
@@ -90,22 +90,22 @@ def test_in_one_model_each_core_has_a_picture_with_networks_of_its_own(cores: in
 
 def test_ports_are_free_each_another_and_none_that_a_connection_may_be_given() -> None:
     assert free_ports(0) == []
-    found = free_ports(50)
-    assert len(set(found)) == 50
-    assert set(found) <= set(ASSIGNABLE)
+    numbers = free_ports(50)
+    assert len(set(numbers)) == 50
+    assert set(numbers) <= set(ASSIGNABLE)
     assert max(ASSIGNABLE) < 32_768
     with ExitStack() as servers:
-        _ = [servers.enter_context(socket.create_server(("127.0.0.1", port))) for port in found]
+        _ = [servers.enter_context(socket.create_server(("127.0.0.1", port))) for port in numbers]
 
 
 @pytest.mark.parametrize(
     ("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)]
 )
 def test_a_port_in_use_is_left_out(monkeypatch, host: str, family: socket.AddressFamily) -> None:
-    taken, free = free_ports(2)
-    monkeypatch.setattr(ports, "ASSIGNABLE", (taken, free))
-    with socket.create_server((host, taken), family=family):
-        assert free_ports(2) == [free]
+    taken_port, free_port = free_ports(2)
+    monkeypatch.setattr(ports, "ASSIGNABLE", (taken_port, free_port))
+    with socket.create_server((host, taken_port), family=family):
+        assert free_ports(2) == [free_port]
 
 
 @pytest.mark.parametrize("host", ["", "a b", "no-such-host.invalid", "a..b", "::x"])
@@ -128,8 +128,8 @@ def test_a_host_becomes_its_address(host: str, expected: str) -> None:
 
 
 def test_a_port_in_use_is_named_with_its_flag() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:  # a port of the kernel's choice
-        listen_address = ListenAddress("metrics_port", "127.0.0.1", taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as server:  # a port of the kernel's choice
+        listen_address = ListenAddress("metrics_port", "127.0.0.1", server.getsockname()[1])
         with pytest.raises(ServerError, match=r"^metrics_port: wanted a free port.*metrics-port$"):
             check_listening([listen_address])
 
@@ -141,7 +141,7 @@ def test_a_number_that_is_no_port_is_refused(port: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "host", "both", "reason"),
+    ("listen_host", "host", "is_dual", "reason"),
     [
         pytest.param("127.0.0.1", "::1", False, r"\(in use at ::1.*--grpc-port$", id="IPv6"),
         pytest.param("127.0.0.1", "::", True, r"\(Addr", id="both families"),
@@ -149,14 +149,14 @@ def test_a_number_that_is_no_port_is_refused(port: int) -> None:
     ],
 )
 def test_a_port_that_callers_of_localhost_reach_elsewhere_is_refused(
-    wanted: str, host: str, both: bool, reason: str
+    listen_host: str, host: str, is_dual: bool, reason: str
 ) -> None:
     (port,) = free_ports(1)
     with (
-        socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both),
+        socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=is_dual),
         pytest.raises(ServerError, match=rf"^grpc_port: wanted a free port, got {port} {reason}"),
     ):
-        check_listening([ListenAddress("grpc_port", wanted, port)])
+        check_listening([ListenAddress("grpc_port", listen_host, port)])
 
 
 def test_a_port_without_the_right_to_open_it_is_refused(monkeypatch) -> None:
@@ -169,10 +169,13 @@ def test_a_port_without_the_right_to_open_it_is_refused(monkeypatch) -> None:
 
 
 def test_two_that_want_one_port_are_refused() -> None:
-    wanted = [ListenAddress("http_port", "127.0.0.1", 7000), ListenAddress("grpc_port", "::", 7000)]
+    addresses = [
+        ListenAddress("http_port", "127.0.0.1", 7000),
+        ListenAddress("grpc_port", "::", 7000),
+    ]
     message = "^grpc_port: wanted another port than http_port, got 7000 for both$"
     with pytest.raises(ServerError, match=message):
-        check_listening(wanted)
+        check_listening(addresses)
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7"])

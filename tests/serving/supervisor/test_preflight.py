@@ -68,14 +68,14 @@ def test_the_largest_call_fits_into_the_shared_memory_that_workers_leave() -> No
     ],
 )
 def test_too_little_memory_is_told_before_the_start(few: dict, many: dict) -> None:
-    most = 1112 * MIB
-    preflight.check_memory(ServerOptions(device="cpu", **few), most)
+    memory_bytes = 1112 * MIB
+    preflight.check_memory(ServerOptions(device="cpu", **few), memory_bytes)
     message = (
         r"^memory: wanted 1\d{3} MiB for \d+ workers and their pictures, got 1112 MiB; with Docker "
         r"use a larger --memory, in Kubernetes a larger limits\.memory$"
     )
     with pytest.raises(ServerError, match=message):
-        preflight.check_memory(ServerOptions(device="cpu", **many), most)
+        preflight.check_memory(ServerOptions(device="cpu", **many), memory_bytes)
 
 
 def test_the_memory_of_other_models_is_not_known(tmp_path: Path) -> None:
@@ -93,11 +93,11 @@ def test_the_memory_of_other_models_is_not_known(tmp_path: Path) -> None:
 def test_the_networks_are_in_one_model_only_on_a_cpu_in_models_made_here(
     options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    wanted = {"device": "cpu", "repository": copy_of("model_repository", tmp_path)}
-    preflight.check_one_model(ServerOptions(**wanted, one_model=True))
-    preflight.check_one_model(ServerOptions(**wanted | options))
+    defaults = {"device": "cpu", "repository": copy_of("model_repository", tmp_path)}
+    preflight.check_one_model(ServerOptions(**defaults, one_model=True))
+    preflight.check_one_model(ServerOptions(**defaults | options))
     with pytest.raises(SettingsError, match=f"^{message}"):
-        preflight.check_one_model(ServerOptions(**wanted | options, one_model=True))
+        preflight.check_one_model(ServerOptions(**defaults | options, one_model=True))
 
 
 def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:
@@ -109,7 +109,7 @@ def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked_for", "message"),
+    ("options", "message"),
     [
         pytest.param({"traces": "collector:4318"}, "traces: wanted http://.*, got collector:4318"),
         pytest.param(
@@ -119,9 +119,9 @@ def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:
         pytest.param({"admin_key": ""}, "admin key: wanted letters, .* got other characters"),
     ],
 )
-def test_texts_that_triton_would_misunderstand_are_refused(asked_for, message: str) -> None:
+def test_texts_that_triton_would_misunderstand_are_refused(options, message: str) -> None:
     with pytest.raises(ServerError, match=message):
-        preflight.check_texts(ServerOptions(**asked_for))
+        preflight.check_texts(ServerOptions(**options))
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch, device: str, message
 
 
 @pytest.mark.parametrize(
-    "named", [{"weights": Path("mine")}, {"formats": Path("mine/formats.toml")}], ids=str
+    "changes", [{"weights": Path("mine")}, {"formats": Path("mine/formats.toml")}], ids=str
 )
-def test_a_repository_with_its_networks_in_it_takes_no_others(tmp_path: Path, named) -> None:
+def test_a_repository_with_its_networks_in_it_takes_no_others(tmp_path: Path, changes) -> None:
     (tmp_path / "plate_recognition" / "1").mkdir(parents=True)
     (tmp_path / "plate_recognition" / "1" / "formats.toml").touch()
     options = ServerOptions(repository=tmp_path)
     preflight.check_as_it_lies(options)
     with pytest.raises(SettingsError, match="is served as it lies: wanted neither weights nor"):
-        preflight.check_as_it_lies(replace(options, **named))
+        preflight.check_as_it_lies(replace(options, **changes))

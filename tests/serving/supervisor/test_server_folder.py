@@ -22,9 +22,9 @@ from orchestrator.serving.supervisor.server_folder import (
 
 @pytest.fixture
 def folder():
-    made = ServerFolder.make()
-    yield made
-    made.remove()
+    new_folder = ServerFolder.make()
+    yield new_folder
+    new_folder.remove()
 
 
 @pytest.mark.parametrize("name", ["plates", "plates 2.0", "a_b-c+d"])
@@ -81,11 +81,11 @@ def test_a_workers_python_leaves_links_to_other_than_ascii_unresolved(
     (tmp_path / "ascii").symlink_to(tmp_path)
     programs = folder.lay_out_python([tmp_path / "имя"])
     code = f"import where, os; print(os.path.realpath({str(tmp_path / 'ascii')!r}))"
-    done = subprocess.run(
+    child = subprocess.run(
         [programs / "python3", "-c", code], capture_output=True, text=True, check=True
     )
     link = str(folder.links / "0" / "where.py")
-    assert done.stdout.splitlines() == [link, link, str(tmp_path)]
+    assert child.stdout.splitlines() == [link, link, str(tmp_path)]
 
 
 def test_a_workers_python_resolves_as_ever_where_every_path_is_plain(
@@ -97,10 +97,10 @@ def test_a_workers_python_resolves_as_ever_where_every_path_is_plain(
 
 
 def test_no_temporary_folder_is_one_sentence() -> None:
-    found_none = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/x']")
+    error = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/x']")
     message = "TMPDIR: no room to write to: No usable .*; TMPDIR says where there is more"
     with pytest.raises(ServerError, match=message), writing():
-        raise found_none
+        raise error
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -140,18 +140,18 @@ def owner(shm: Path):
 
 
 def test_what_is_removed_is_gone(shm: Path) -> None:
-    made = Regions.make()
-    (shm / f"{made.prefix}region").touch()
-    made.remove()
-    made.remove()
+    regions = Regions.make()
+    (shm / f"{regions.prefix}region").touch()
+    regions.remove()
+    regions.remove()
     assert list(shm.iterdir()) == []
 
 
 def test_regions_of_processes_that_run_are_left_alone(owner, shm: Path) -> None:
-    mine = Regions.make()
+    regions = Regions.make()
     remove_left_regions()
     assert len(list(shm.iterdir())) == 3
-    mine.remove()
+    regions.remove()
     assert len(list(shm.iterdir())) == 2
 
 
@@ -187,8 +187,8 @@ def test_regions_of_another_user_are_left_alone(shm: Path) -> None:
 
 
 def test_others_may_read_no_region(shm: Path) -> None:
-    made = Regions.make()
-    (shm / f"{made.prefix}region").touch(0o666)
-    made.close_to_others()
+    regions = Regions.make()
+    (shm / f"{regions.prefix}region").touch(0o666)
+    regions.close_to_others()
     assert {file.stat().st_mode & 0o777 for file in shm.iterdir()} == {0o600}
-    made.remove()
+    regions.remove()

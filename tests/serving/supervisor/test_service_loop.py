@@ -31,7 +31,7 @@ def play(script: list[Outcome]) -> bool:
 
 
 @dataclass
-class Fake:
+class FakeService:
     """A service that notes its events.
 
     Attributes:
@@ -52,7 +52,7 @@ class Fake:
     def spec(self) -> ServiceSpec:
         return ServiceSpec(self.name, self.start)
 
-    def start(self) -> "Fake":
+    def start(self) -> "FakeService":
         self.events.append(f"start {self.name}")
         play(self.starts)
         return self
@@ -67,12 +67,12 @@ class Fake:
 
 def run(*specs: ServiceSpec, checks: int = 2, on_ready: Callable[[], None] = lambda: None) -> None:
     """Supervise services for a number of checks, and interrupt then."""
-    left = [None] * checks
+    remaining_checks = [None] * checks
 
     def sleep(_seconds: float) -> None:
-        if not left:
+        if not remaining_checks:
             raise KeyboardInterrupt
-        left.pop()
+        remaining_checks.pop()
 
     with pytest.raises(KeyboardInterrupt):
         supervise(specs, on_ready, sleep)
@@ -86,34 +86,37 @@ def events() -> list[str]:
 @pytest.fixture
 def pauses(monkeypatch) -> list[float]:
     """Pauses between the retries of a start; nothing waits for them here."""
-    waited: list[float] = []
-    retries = replace(service_loop.START_RETRIES, sleep=waited.append)
+    pauses_s: list[float] = []
+    retries = replace(service_loop.START_RETRIES, sleep=pauses_s.append)
     monkeypatch.setattr(service_loop, "START_RETRIES", retries)
-    return waited
+    return pauses_s
 
 
 def test_services_are_stopped_in_reverse_order(events) -> None:
-    a, b = Fake("a", events), Fake("b", events)
-    run(a.spec, b.spec, on_ready=lambda: events.append("ready"))
+    first, second = FakeService("a", events), FakeService("b", events)
+    run(first.spec, second.spec, on_ready=lambda: events.append("ready"))
     assert events == ["start a", "start b", "ready", "stop b 20", "stop a 20"]
 
 
 def test_only_the_one_that_died_is_started_again(events) -> None:
-    a, b = Fake("a", events), Fake("b", events, checks=[False])
-    run(a.spec, b.spec)
+    first, second = FakeService("a", events), FakeService("b", events, checks=[False])
+    run(first.spec, second.spec)
     assert events == ["start a", "start b", "stop b 1", "start b", "stop b 20", "stop a 20"]
 
 
 def test_those_that_run_are_stopped_when_another_cannot_be_started(events) -> None:
-    a, b = Fake("a", events), Fake("b", events, starts=[ServerError("no port")])
+    first, second = (
+        FakeService("a", events),
+        FakeService("b", events, starts=[ServerError("no port")]),
+    )
     with pytest.raises(ServerError, match="no port"):
-        supervise([a.spec, b.spec])
+        supervise([first.spec, second.spec])
     assert events == ["start a", "start b", "stop a 20"]
 
 
 def test_a_start_that_fails_is_tried_again(events, pauses) -> None:
     starts = [True, ServerError("no memory"), ServerError("no port")]
-    run(Fake("a", events, starts, checks=[False]).spec)
+    run(FakeService("a", events, starts, checks=[False]).spec)
     assert events == ["start a", "stop a 1", *["start a"] * 3, "stop a 20"]
     assert len(pauses) == 2
 
@@ -121,7 +124,9 @@ def test_a_start_that_fails_is_tried_again(events, pauses) -> None:
 def test_a_service_that_never_starts_again_is_given_up(events, pauses) -> None:
     starts = [True, *[ServerError("no disk")] * 6]
     with pytest.raises(ServerError, match="no disk"):
-        supervise([Fake("a", events, starts, checks=[False]).spec], sleep=lambda _seconds: None)
+        supervise(
+            [FakeService("a", events, starts, checks=[False]).spec], sleep=lambda _seconds: None
+        )
     assert len(pauses) == 5
 
 
@@ -135,32 +140,32 @@ def no_error_pauses(monkeypatch) -> None:
 def test_an_unexpected_error_of_one_service_is_its_own_failure(
     events, caplog, failed_starts: int
 ) -> None:
-    others: list[str] = []
+    events_of_other: list[str] = []
     starts = [True, *[UNEXPECTED] * failed_starts]
-    faulty = Fake("a", events, starts, checks=[UNEXPECTED])
-    run(faulty.spec, Fake("b", others).spec, checks=20)
+    faulty = FakeService("a", events, starts, checks=[UNEXPECTED])
+    run(faulty.spec, FakeService("b", events_of_other).spec, checks=20)
     assert events == ["start a", "stop a 1", *["start a"] * (failed_starts + 1), "stop a 20"]
-    assert others == ["start b", "stop b 20"]
+    assert events_of_other == ["start b", "stop b 20"]
     assert "a failed unexpectedly; starting again in 0 s" in caplog.text
     assert "FileNotFoundError: no such folder" in caplog.text
 
 
 def test_a_service_that_failed_unexpectedly_is_started_again_after_a_pause(events) -> None:
-    run(Fake("a", events, checks=[UNEXPECTED]).spec, checks=20)
+    run(FakeService("a", events, checks=[UNEXPECTED]).spec, checks=20)
     assert events == ["start a", "stop a 1"]
 
 
 @pytest.mark.usefixtures("no_error_pauses")
 def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(events) -> None:
-    others: list[str] = []
-    faulty = Fake("a", events, checks=[UNEXPECTED], stops=[OSError("no such process")])
-    run(Fake("b", others).spec, faulty.spec)
+    events_of_other: list[str] = []
+    faulty = FakeService("a", events, checks=[UNEXPECTED], stops=[OSError("no such process")])
+    run(FakeService("b", events_of_other).spec, faulty.spec)
     assert events == ["start a", "stop a 1", "start a", "stop a 20"]
-    assert others == ["start b", "stop b 20"]
+    assert events_of_other == ["start b", "stop b 20"]
 
 
 def test_an_interrupt_during_a_check_stops_everything(events) -> None:
-    run(Fake("a", events, checks=[KeyboardInterrupt()]).spec)
+    run(FakeService("a", events, checks=[KeyboardInterrupt()]).spec)
     assert events == ["start a", "stop a 20"]
 
 
@@ -168,22 +173,22 @@ def tell_stops(number: int, *, dies: bool) -> None:
     """Print what becomes of two services if a signal comes while the second is stopped."""
     events: list[str] = []
 
-    class Stopped(Fake):
+    class Stopped(FakeService):
         def stop(self, timeout_s: float = 20.0) -> None:
             with defer_stops():
                 signal.raise_signal(number)
                 super().stop(timeout_s)
 
     signal.signal(number, signal.default_int_handler)
-    a, b = Fake("a", events), Stopped("b", events, checks=[not dies])
-    run(a.spec, b.spec, checks=1)
+    first, second = FakeService("a", events), Stopped("b", events, checks=[not dies])
+    run(first.spec, second.spec, checks=1)
     assert signal.getsignal(number) is signal.default_int_handler
     sys.stdout.write(", ".join(events))
 
 
 @pytest.mark.parametrize(
     ("number", "dies"),
-    [(signal.SIGTERM, True), (signal.SIGINT, True), *((one, False) for one in STOP_SIGNALS)],
+    [(signal.SIGTERM, True), (signal.SIGINT, True), *((number, False) for number in STOP_SIGNALS)],
 )
 def test_a_signal_while_a_service_is_stopped_ends_all_after_that(number: int, dies: bool) -> None:
     """In a process of its own: a library may have handlers of signals in this one."""
@@ -250,32 +255,32 @@ def no_terminal(monkeypatch, tmp_path) -> None:
 def spec(events: list[str]) -> ServiceSpec:
     """The service `a`, whose successor is `a2`."""
 
-    def restart(old: Fake, monitor_others: Callable[[], None]) -> Fake:
+    def restart(old: FakeService, monitor_others: Callable[[], None]) -> FakeService:
         events.append(f"restart {old.name}")
         monitor_others()
-        return Fake("a2", events)
+        return FakeService("a2", events)
 
-    return ServiceSpec("a", Fake("a", events).start, restart)
+    return ServiceSpec("a", FakeService("a", events).start, restart)
 
 
 @pytest.fixture
-def worn(events: list[str]) -> ServiceSpec:
+def worn_spec(events: list[str]) -> ServiceSpec:
     """A service that needs a restart, and whose successors cannot be started."""
 
-    def restart(old: Fake, _monitor_others: Callable[[], None]) -> Fake:
+    def restart(old: FakeService, _monitor_others: Callable[[], None]) -> FakeService:
         events.append("restart")
         return old
 
-    return ServiceSpec("a", Fake("a", events).start, restart, lambda _service: True)
+    return ServiceSpec("a", FakeService("a", events).start, restart, lambda _service: True)
 
 
 def test_a_service_that_can_be_is_restarted_on_request(spec, events) -> None:
-    run(spec, Fake("b", events).spec, on_ready=hang_up)
+    run(spec, FakeService("b", events).spec, on_ready=hang_up)
     assert events == ["start a", "start b", "restart a", "stop b 20", "stop a2 20"]
 
 
 def test_the_others_are_monitored_while_one_is_restarted(spec, events) -> None:
-    run(spec, Fake("b", events, checks=[False]).spec, on_ready=hang_up)
+    run(spec, FakeService("b", events, checks=[False]).spec, on_ready=hang_up)
     assert events[2:5] == ["restart a", "stop b 1", "start b"]
 
 
@@ -284,34 +289,34 @@ def test_a_service_that_needs_it_is_restarted_without_a_request(spec, events) ->
     assert events == ["start a", "restart a", "stop a2 20"]
 
 
-def test_after_a_failed_restart_comes_a_pause(worn, events, caplog) -> None:
-    run(worn, checks=20)
+def test_after_a_failed_restart_comes_a_pause(worn_spec, events, caplog) -> None:
+    run(worn_spec, checks=20)
     assert events.count("restart") == 1
     assert "a was not restarted; the next try is in 60 s, or at the next SIGHUP" in caplog.messages
 
 
-def test_after_the_pause_it_is_tried_again(worn, events, monkeypatch) -> None:
+def test_after_the_pause_it_is_tried_again(worn_spec, events, monkeypatch) -> None:
     monkeypatch.setattr(service_loop, "RESTART_PAUSES_S", (0.0, 0.0))
-    run(worn, checks=3)
+    run(worn_spec, checks=3)
     assert events.count("restart") == 3
 
 
-def test_a_request_does_not_wait_for_the_pause(worn, events) -> None:
-    class Requesting(Fake):
+def test_a_request_does_not_wait_for_the_pause(worn_spec, events) -> None:
+    class Requesting(FakeService):
         def monitor(self) -> bool:
             if events.count("restart") == 1:
                 hang_up()
             return True
 
-    run(worn, Requesting("b", events).spec, checks=3)
+    run(worn_spec, Requesting("b", events).spec, checks=3)
     assert events.count("restart") == 2
 
 
 def test_a_restart_that_fails_unexpectedly_ends_nothing(events, caplog) -> None:
-    def restart(_old: Fake, _monitor_others: Callable[[], None]) -> Fake:
+    def restart(_old: FakeService, _monitor_others: Callable[[], None]) -> FakeService:
         raise UNEXPECTED
 
-    run(ServiceSpec("a", Fake("a", events).start, restart), checks=3, on_ready=hang_up)
+    run(ServiceSpec("a", FakeService("a", events).start, restart), checks=3, on_ready=hang_up)
     assert events == ["start a", "stop a 20"]
     assert "a could not be restarted" in caplog.text
     assert "FileNotFoundError: no such folder" in caplog.text

@@ -16,7 +16,7 @@ OPTIONS = ServerOptions(http_port=1, grpc_port=2, metrics_port=3)
 
 
 @dataclass
-class Fake:
+class FakeTriton:
     """A Triton that notes when it stops."""
 
     name: str
@@ -41,34 +41,34 @@ def events() -> list[str]:
 
 
 @pytest.fixture
-def started() -> list[Fake]:
+def tritons() -> list[FakeTriton]:
     """Tritons that were started."""
     return []
 
 
 @pytest.fixture
-def faults(events, started, monkeypatch) -> list[int]:
+def faults(events, tritons, monkeypatch) -> list[int]:
     """Has starts fail by their number, the first being 1, and replaces the real ones."""
-    failing: list[int] = []
+    failing_starts: list[int] = []
 
-    def start(options, models, notify, *, on_wait) -> Fake:
-        started.append(Fake(f"{len(started) + 1}", events))
-        events.append(f"start {started[-1].name}{' here' if options == OPTIONS else ''}")
+    def start(options, models, notify, *, on_wait) -> FakeTriton:
+        tritons.append(FakeTriton(f"{len(tritons) + 1}", events))
+        events.append(f"start {tritons[-1].name}{' here' if options == OPTIONS else ''}")
         if on_wait:
             on_wait()
-        if len(started) in failing:
+        if len(tritons) in failing_starts:
             raise ServerError("no room")
-        return started[-1]
+        return tritons[-1]
 
     monkeypatch.setattr(triton_service, "start", start)
     monkeypatch.setattr(triton_service, "check_shared_memory", lambda _options: None)
     monkeypatch.setattr(
         triton_service, "START_RETRIES", Retries(times=1, sleep=lambda _seconds: None)
     )
-    return failing
+    return failing_starts
 
 
-def tritons(events: list[str], tmp_path) -> TritonService:
+def make_service(events: list[str], tmp_path) -> TritonService:
     def notify(event: Event) -> None:
         events.append("moved back" if event == locate(OPTIONS) else "moved away")
 
@@ -80,20 +80,20 @@ def nothing() -> None:
 
 
 def test_a_third_stands_in_while_the_ports_change_hands(events, faults, tmp_path) -> None:
-    assert tritons(events, tmp_path).restart(Fake("old", events), nothing).name == "2"
+    assert make_service(events, tmp_path).restart(FakeTriton("old", events), nothing).name == "2"
     assert events == [
         "start 1", "moved away", "drain old", "start 2 here", "moved back", "drain 1",
     ]  # fmt: skip
 
 
 def test_one_start_will_do_where_a_gateway_finds_it_anywhere(events, faults, tmp_path) -> None:
-    anywhere = replace(tritons(events, tmp_path), keeps_ports=False)
-    assert anywhere.restart(Fake("old", events), nothing).name == "1"
+    anywhere = replace(make_service(events, tmp_path), keeps_ports=False)
+    assert anywhere.restart(FakeTriton("old", events), nothing).name == "1"
     assert events == ["start 1", "moved away", "drain old"]
 
 
 @pytest.mark.parametrize(
-    ("failing", "serves", "stopped"),
+    ("failing", "serves", "ends"),
     [
         pytest.param([1, 2], "old", [], id="the first"),
         pytest.param([2, 3], "1", ["drain old"], id="second"),
@@ -101,23 +101,25 @@ def test_one_start_will_do_where_a_gateway_finds_it_anywhere(events, faults, tmp
     ],
 )
 def test_one_serves_whatever_cannot_be_started(
-    events, faults, tmp_path, failing: list[int], serves: str, stopped: list[str]
+    events, faults, tmp_path, failing: list[int], serves: str, ends: list[str]
 ) -> None:
     faults.extend(failing)
-    assert tritons(events, tmp_path).restart(Fake("old", events), nothing).name == serves
-    assert [event for event in events if event.startswith(("drain", "stop"))] == stopped
+    assert make_service(events, tmp_path).restart(FakeTriton("old", events), nothing).name == serves
+    assert [event for event in events if event.startswith(("drain", "stop"))] == ends
 
 
 def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
     events, faults, tmp_path
 ) -> None:
-    dead = Fake("old", events, is_alive=False)
-    assert tritons(events, tmp_path).restart(dead, nothing) is dead
+    dead = FakeTriton("old", events, is_alive=False)
+    assert make_service(events, tmp_path).restart(dead, nothing) is dead
     assert events == ["start 1"]
 
 
 def test_others_are_monitored_while_one_starts_and_while_one_ends(events, faults, tmp_path) -> None:
-    tritons(events, tmp_path).restart(Fake("old", events), lambda: events.append("others"))
+    make_service(events, tmp_path).restart(
+        FakeTriton("old", events), lambda: events.append("others")
+    )
     assert events == [
         "start 1", "others", "moved away", "drain old", "others",
         "start 2 here", "others", "moved back", "drain 1", "others",
@@ -125,7 +127,7 @@ def test_others_are_monitored_while_one_starts_and_while_one_ends(events, faults
 
 
 @pytest.mark.parametrize(
-    ("when", "stopped"),
+    ("when", "stops"),
     [
         pytest.param("start 1", [], id="first start"),
         pytest.param("drain old", ["stop 1"], id="first end"),
@@ -135,39 +137,39 @@ def test_others_are_monitored_while_one_starts_and_while_one_ends(events, faults
 )
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("no number")], ids=repr)
 def test_those_that_were_started_are_stopped_when_everything_ends(
-    events, faults, tmp_path, when: str, stopped: list[str], error: BaseException
+    events, faults, tmp_path, when: str, stops: list[str], error: BaseException
 ) -> None:
     def end() -> None:
         if events[-1] == when:
             raise error
 
     with pytest.raises(type(error)):
-        tritons(events, tmp_path).restart(Fake("old", events), end)
-    assert [event for event in events if event.startswith("stop")] == stopped
+        make_service(events, tmp_path).restart(FakeTriton("old", events), end)
+    assert [event for event in events if event.startswith("stop")] == stops
 
 
 def test_a_new_triton_that_dies_while_the_old_one_ends_is_given_back(
-    events, faults, started, tmp_path
+    events, faults, tritons, tmp_path
 ) -> None:
     def die() -> None:
         if events[-1] == "drain old":
-            started[-1].is_alive = False
+            tritons[-1].is_alive = False
 
-    assert tritons(events, tmp_path).restart(Fake("old", events), die).name == "1"
+    assert make_service(events, tmp_path).restart(FakeTriton("old", events), die).name == "1"
     assert events == ["start 1", "moved away", "drain old"]
 
 
 def test_the_gateway_is_told_where_one_is_started_again(events, faults, tmp_path) -> None:
-    tritons(events, tmp_path).start()
+    make_service(events, tmp_path).start()
     assert events == ["start 1 here", "moved back"]
 
 
 def test_the_gateway_gets_the_events_of_each_triton(monkeypatch, tmp_path) -> None:
-    received: list[Event] = []
-    died = WorkerDied("stn", "SIGSEGV", ("a#1-1",), is_last=True)
-    monkeypatch.setattr(triton_service, "start", lambda _o, _m, notify, **_: notify(died))
-    TritonService(OPTIONS, tmp_path, received.append).start()
-    assert received == [died, locate(OPTIONS)]
+    events: list[Event] = []
+    death = WorkerDied("stn", "SIGSEGV", ("a#1-1",), is_last=True)
+    monkeypatch.setattr(triton_service, "start", lambda _o, _m, notify, **_: notify(death))
+    TritonService(OPTIONS, tmp_path, events.append).start()
+    assert events == [death, locate(OPTIONS)]
 
 
 def test_a_successor_without_shared_memory_is_not_started(
@@ -177,8 +179,8 @@ def test_a_successor_without_shared_memory_is_not_started(
         raise ServerError("no shared memory")
 
     monkeypatch.setattr(triton_service, "check_shared_memory", refuse)
-    old = Fake("old", events)
-    assert tritons(events, tmp_path).restart(old, nothing) is old
+    old = FakeTriton("old", events)
+    assert make_service(events, tmp_path).restart(old, nothing) is old
     assert events == []
 
 

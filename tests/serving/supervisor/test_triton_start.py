@@ -27,8 +27,8 @@ class FakeServer:
     """A server that is starting."""
 
     lines: list[str] = field(default_factory=list)
-    lost: list[Worker] = field(default_factory=list)
-    ended: str = ""
+    dead_workers: list[Worker] = field(default_factory=list)
+    exit_text: str = ""
     options: ServerOptions = AT_ONCE
     models: tuple[str, ...] = ("yolo",)
 
@@ -38,10 +38,10 @@ class FakeServer:
         self.workers = self
 
     def dead(self) -> list[Worker]:
-        return self.lost
+        return self.dead_workers
 
     def exit_reason(self) -> str:
-        return self.ended
+        return self.exit_text
 
 
 DEAD = Worker(7, "stn", "Z", "SIGKILL")
@@ -52,7 +52,9 @@ DEAD = Worker(7, "stn", "Z", "SIGKILL")
     [
         pytest.param(FakeServer(), "", id="still starting"),
         pytest.param(
-            FakeServer(lost=[DEAD]), "the worker of stn died while starting (SIGKILL)", id="worker"
+            FakeServer(dead_workers=[DEAD]),
+            "the worker of stn died while starting (SIGKILL)",
+            id="worker",
         ),
         pytest.param(
             FakeServer([OOM], [Worker(7, "", "Z", "exit status 1")]),
@@ -60,7 +62,7 @@ DEAD = Worker(7, "stn", "Z", "SIGKILL")
             id="unknown worker",
         ),
         pytest.param(
-            FakeServer(lost=[Worker(7, "yolo", "Z", "exit status 0")]),
+            FakeServer(dead_workers=[Worker(7, "yolo", "Z", "exit status 0")]),
             "",
             id="worker that Triton ended, before it says why",
         ),
@@ -73,7 +75,7 @@ DEAD = Worker(7, "stn", "Z", "SIGKILL")
             id="model whose worker died",
         ),
         pytest.param(
-            FakeServer(ended="exit status 1"),
+            FakeServer(exit_text="exit status 1"),
             "tritonserver ended while starting (exit status 1): it left no message",
             id="server",
         ),
@@ -95,7 +97,7 @@ def not_ready(monkeypatch) -> None:
 @pytest.mark.usefixtures("not_ready")
 def test_a_start_that_failed_is_not_waited_for() -> None:
     with pytest.raises(ServerError, match=r"^the worker of stn died while starting"):
-        wait_until_ready(FakeServer(lost=[DEAD]), lambda: None)
+        wait_until_ready(FakeServer(dead_workers=[DEAD]), lambda: None)
 
 
 @pytest.mark.usefixtures("not_ready")

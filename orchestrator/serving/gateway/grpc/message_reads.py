@@ -38,9 +38,9 @@ class MessageReads:
     ) -> None:
         self._limits, self._measure, self._trim = limits, measure, trim
         self._reads: dict[asyncio.Task[Any], None] = {}  # the one that began first comes first
-        self._dropped: set[asyncio.Task[Any]] = set()
-        self._rest_bytes = measure()
-        self._looking: asyncio.TimerHandle | None = None
+        self._dropped_tasks: set[asyncio.Task[Any]] = set()
+        self._idle_bytes = measure()
+        self._timer: asyncio.TimerHandle | None = None
 
     async def read(self, context: Any) -> bytes:
         """Return the single message of a call.
@@ -60,8 +60,8 @@ class MessageReads:
             task.cancel()
         if not done:
             raise BodyTimeout(f"message: wanted within {self._limits.body_s:g} s, got a part")
-        if task in self._dropped:
-            self._dropped.discard(task)
+        if task in self._dropped_tasks:
+            self._dropped_tasks.discard(task)
             raise ServiceFull("the memory for bodies is used up; try again later", RETRY_AFTER_S)
         if task.cancelled():
             raise ServiceFull(LEAVING.message, LEAVING.retry_after_s)
@@ -81,15 +81,15 @@ class MessageReads:
     def _look_later(self) -> None:
         """Look at the memory soon, if the messages could fill it."""
         could_fill = len(self._reads) * self._limits.body_bytes > self._limits.memory_bytes
-        if could_fill and self._looking is None:
-            self._looking = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+        if could_fill and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
 
     def _look(self) -> None:
         """Drop the slowest read if the memory is short."""
-        self._looking = None
-        used = self._measure()
-        self._rest_bytes = min(self._rest_bytes, used)
-        if used - self._rest_bytes > WAITING_COPIES * self._limits.memory_bytes:
+        self._timer = None
+        used_bytes = self._measure()
+        self._idle_bytes = min(self._idle_bytes, used_bytes)
+        if used_bytes - self._idle_bytes > WAITING_COPIES * self._limits.memory_bytes:
             self._drop_slowest()
         self._look_later()
 
@@ -97,6 +97,6 @@ class MessageReads:
         task = next(iter(self._reads), None)
         if task is not None:
             del self._reads[task]
-            self._dropped.add(task)
+            self._dropped_tasks.add(task)
             task.cancel()
             asyncio.get_running_loop().call_later(LOOK_S / 2, self._trim)

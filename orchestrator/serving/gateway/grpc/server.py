@@ -161,8 +161,8 @@ def address_of(peer: str) -> str:
 
 async def _abort(context: Any, outcome: Outcome) -> None:
     """End a call with an error. A caller that has closed the connection gets nothing."""
-    again = outcome.retry_after_s
-    metadata = () if again is None else (("retry-after", str(math.ceil(again))),)
+    retry_after_s = outcome.retry_after_s
+    metadata = () if retry_after_s is None else (("retry-after", str(math.ceil(retry_after_s))),)
     await context.abort(grpc.StatusCode[outcome.code], outcome.message, metadata)
 
 

@@ -156,8 +156,8 @@ def _health_routes(service: DataPlane) -> list[Route]:
 
     async def readyz(_request: Request) -> Response:
         if await service.is_ready():
-            broken, age_s = [*service.broken()], round(canary.age_s, 1)
-            return _to_json(Ready(status="ready", canary_age_s=age_s, broken=broken))
+            broken_parts, age_s = [*service.broken_parts()], round(canary.age_s, 1)
+            return _to_json(Ready(status="ready", canary_age_s=age_s, broken=broken_parts))
         return rest_routes.render_error(_not_ready(canary.age_s))
 
     return [Route("/healthz", healthz), Route("/readyz", readyz)]

@@ -37,7 +37,7 @@ CLIENT_GONE = Response(status_code=499)
 """Response for a client that has closed the connection."""
 
 
-def announced_size(headers: Mapping[str, str], most: int) -> int:
+def announced_size(headers: Mapping[str, str], max_bytes: int) -> int:
     """Return the size of the body in bytes, from the headers alone.
 
     Raises:
@@ -56,8 +56,8 @@ def announced_size(headers: Mapping[str, str], most: int) -> int:
         raise LengthRequired("body: wanted Content-Length, got none; chunks are not taken")
     if not (length.isascii() and length.isdigit()) or len(length) > 18:
         raise LengthRequired(f"content-length: wanted a number, got {length[:40]!r}")
-    if int(length) > most:
-        raise BodyTooLarge(f"body: wanted at most {most} bytes, got {length}")
+    if int(length) > max_bytes:
+        raise BodyTooLarge(f"body: wanted at most {max_bytes} bytes, got {length}")
     return int(length)
 
 
@@ -158,8 +158,8 @@ class Endpoint:
     def _render_error(self, request: Request, outcome: Outcome) -> Response:
         response = self.api.render_error(outcome)
         response.headers.update({**headers_of(outcome), **self.error_headers})
-        if named := getattr(request.state, "request_id", ""):
-            response.headers[REQUEST_ID] = named
+        if request_id := getattr(request.state, "request_id", ""):
+            response.headers[REQUEST_ID] = request_id
         if outcome.status in UNREAD or outcome.reason == Evicted.reason:
             response.headers["connection"] = "close"
         return response

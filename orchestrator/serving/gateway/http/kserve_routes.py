@@ -66,9 +66,9 @@ async def _infer(parser: Parser, request: HttpRequest) -> Response:
     trace = trace_of(request.http.headers)
     body = await request.body()
     size = len(body) if json_size is None else min(json_size, len(body))
-    parsed = await parser.run(kserve_http.parse, size, model, version, body, json_size, trace)
-    response = await request.service.infer(request.call, parsed.call)
-    content, headers = kserve_http.render(response, parsed)
+    http_request = await parser.run(kserve_http.parse, size, model, version, body, json_size, trace)
+    response = await request.service.infer(request.call, http_request.call)
+    content, headers = kserve_http.render(response, http_request)
     return Response(content, headers=headers)
 
 
@@ -90,8 +90,8 @@ async def _model_state(request: HttpRequest) -> Response:
     return _ready(await request.service.is_model_ready(*_model_of(request.http)))
 
 
-async def _state(is_so: Callable[[], Awaitable[bool]], _request: Request) -> Response:
-    return _ready(await is_so())
+async def _state(ask: Callable[[], Awaitable[bool]], _request: Request) -> Response:
+    return _ready(await ask())
 
 
 async def _server_metadata(service: DataPlane, _request: Request) -> Response:

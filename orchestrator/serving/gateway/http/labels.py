@@ -49,10 +49,10 @@ def labels_of(query: Mapping[str, str], form: Mapping[str, str]) -> Labels:
         ParameterError: A label has another form than wanted.
     """
     of_query = {name: query[name] for name in LABELS if name in query}
-    for given in (of_query, form):
-        _check_camera(given.get("camera_id", ""))
-        if "timestamp" in given:
-            _check_time(given["timestamp"])
+    for labels in (of_query, form):
+        _check_camera(labels.get("camera_id", ""))
+        if "timestamp" in labels:
+            _check_time(labels["timestamp"])
     return Labels(**{**of_query, **form})
 
 

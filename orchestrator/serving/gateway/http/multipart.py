@@ -71,8 +71,8 @@ class FormFields:
     is_strict: bool = True
 
     @property
-    def most_texts(self) -> int:
-        """The most fields without a picture."""
+    def max_texts(self) -> int:
+        """Largest number of fields without a picture."""
         return len(self.labels) if self.is_strict else MAX_OTHERS
 
 
@@ -80,13 +80,13 @@ OURS = FormFields()
 """The fields of `/v1/recognize` and `/v1/read`."""
 
 
-def parse(body: bytes, content_type: str, most: int, fields: FormFields = OURS) -> Form:
+def parse(body: bytes, content_type: str, max_pictures: int, fields: FormFields = OURS) -> Form:
     """Return the pictures and labels of a form.
 
     Args:
         body: The whole body.
         content_type: The header Content-Type, which names the boundary.
-        most: Most pictures that the form may have.
+        max_pictures: Largest number of pictures that the form may have.
         fields: The fields that it may have.
 
     Raises:
@@ -94,8 +94,8 @@ def parse(body: bytes, content_type: str, most: int, fields: FormFields = OURS) 
             names, or an unknown field.
     """
     boundary = _boundary_of(content_type)
-    _check_delimiters(body, b"--" + boundary, most, most + fields.most_texts)
-    reader = _Reader(most, fields)
+    _check_delimiters(body, b"--" + boundary, max_pictures, max_pictures + fields.max_texts)
+    reader = _Reader(max_pictures, fields)
     parser = MultipartParser(
         boundary,
         reader.callbacks(),
@@ -109,7 +109,7 @@ def parse(body: bytes, content_type: str, most: int, fields: FormFields = OURS) 
     if not reader.is_whole:
         raise FormError("form: wanted its closing boundary at the end, got none")
     if not reader.pictures:
-        number = f"1 to {most} fields" if most > 1 else "a field"
+        number = f"1 to {max_pictures} fields" if max_pictures > 1 else "a field"
         raise FormError(f"form: wanted {number} named {fields.pictures[0]}, got none")
     return Form(tuple(reader.pictures), reader.labels)
 
@@ -127,7 +127,7 @@ def _boundary_of(content_type: str) -> bytes:
     return boundary
 
 
-def _check_delimiters(body: bytes, delimiter: bytes, most: int, most_parts: int) -> None:
+def _check_delimiters(body: bytes, delimiter: bytes, max_pictures: int, max_parts: int) -> None:
     """Refuse bodies that the parser would read byte by byte: 32 MB would take it 8 seconds.
 
     RFC 2046 allows delimiters only around parts. It also allows blanks after a delimiter, but no
@@ -137,8 +137,8 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int, most_parts: int)
     while start >= 0:
         count += 1
         end = start + len(delimiter)
-        if count > most_parts + 1:
-            raise FormError(f"form: wanted 1 to {most} pictures, got more")
+        if count > max_parts + 1:
+            raise FormError(f"form: wanted 1 to {max_pictures} pictures, got more")
         if body.startswith((b" ", b"\t"), end):
             raise FormError("form: wanted a line break behind each boundary, got a blank")
         start = body.find(delimiter, end)
@@ -147,11 +147,11 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int, most_parts: int)
 class _Reader:
     """Collects the parts that the parser finds."""
 
-    def __init__(self, most: int, fields: FormFields) -> None:
+    def __init__(self, max_pictures: int, fields: FormFields) -> None:
         self.pictures: list[Part] = []
         self.labels: dict[str, str] = {}
         self.is_whole = False
-        self._most, self._fields = most, fields
+        self._max_pictures, self._fields = max_pictures, fields
         self._pictures_name = ""
 
     def callbacks(self) -> Any:
@@ -170,14 +170,14 @@ class _Reader:
         self._disposition = ""
         self._content = b""
 
-    def _take_header_name(self, data: bytes, start: int, end: int) -> None:
-        self._header = data[start:end].decode("latin-1").lower()
+    def _take_header_name(self, chunk: bytes, start: int, end: int) -> None:
+        self._header = chunk[start:end].decode("latin-1").lower()
 
-    def _take_header_value(self, data: bytes, start: int, end: int) -> None:
+    def _take_header_value(self, chunk: bytes, start: int, end: int) -> None:
         if self._header == "content-disposition":
-            self._disposition = data[start:end].decode("latin-1")
+            self._disposition = chunk[start:end].decode("latin-1")
         if self._header == "content-transfer-encoding":
-            _check_encoding(data[start:end].decode("latin-1"))
+            _check_encoding(chunk[start:end].decode("latin-1"))
 
     def _check_field(self) -> None:
         disposition, options = parse_options_header(self._disposition)
@@ -186,12 +186,14 @@ class _Reader:
             self._check_strictly(disposition)
         if self._name in self._fields.pictures:
             self._check_picture_field()
-        self._filename = shown(options.get(b"filename", b"").decode(errors="replace"))
+        self._filename = sanitize(options.get(b"filename", b"").decode(errors="replace"))
 
     def _check_strictly(self, disposition: bytes) -> None:
         is_known = self._name in (*self._fields.pictures, *self._fields.labels)
         if disposition != b"form-data" or not is_known:
-            raise FormError(f"form: wanted fields named {FIELDS_TEXT}, got {shown(self._name)!r}")
+            raise FormError(
+                f"form: wanted fields named {FIELDS_TEXT}, got {sanitize(self._name)!r}"
+            )
         if self._name in self.labels:
             raise FormError(f"form: wanted {self._name} once, got it again")
 
@@ -202,11 +204,11 @@ class _Reader:
                 "form: wanted all pictures in fields of one name, "
                 f"got {self._pictures_name} and {self._name}"
             )
-        if len(self.pictures) == self._most:
-            raise FormError(f"form: wanted 1 to {self._most} pictures, got more")
+        if len(self.pictures) == self._max_pictures:
+            raise FormError(f"form: wanted 1 to {self._max_pictures} pictures, got more")
 
-    def _take_content(self, data: bytes, start: int, end: int) -> None:
-        self._content += data[start:end]
+    def _take_content(self, chunk: bytes, start: int, end: int) -> None:
+        self._content += chunk[start:end]
 
     def _end(self) -> None:
         if self._name in self._fields.labels:
@@ -227,9 +229,9 @@ def _text_of(name: str, content: bytes) -> str:
 
 def _check_encoding(encoding: str) -> None:
     if encoding.strip().lower() not in ("binary", "8bit", "7bit"):
-        raise FormError(f"form: wanted fields as they are, got one in {shown(encoding)!r}")
+        raise FormError(f"form: wanted fields as they are, got one in {sanitize(encoding)!r}")
 
 
-def shown(name: str) -> str:
+def sanitize(name: str) -> str:
     """Return a caller's name in a safe form: no control characters, not too long."""
     return "".join(char if char.isprintable() else "?" for char in name[:MAX_NAME_CHARACTERS])

@@ -55,20 +55,20 @@ class Origins:
     origins: frozenset[str] = frozenset()
 
     @classmethod
-    def at(cls, address: Address, allowed: Iterable[str], origins: Iterable[str]) -> Origins:
+    def at(cls, address: Address, allowed_hosts: Iterable[str], origins: Iterable[str]) -> Origins:
         """Return the names and origins for a gateway that listens at an address.
 
         Args:
             address: Address of the gateway. On loopback, only names of this machine may be used.
-                Elsewhere any name may be used, unless `allowed` has some.
-            allowed: Further names.
+                Elsewhere any name may be used, unless `allowed_hosts` has some.
+            allowed_hosts: Further names.
             origins: The attribute `origins`.
         """
-        allowed = {name.lower() for name in allowed}
+        allowed_hosts = {name.lower() for name in allowed_hosts}
         names = None
-        if allowed or is_own(address.host):
+        if allowed_hosts or is_own(address.host):
             own = f"[{address.host}]" if ":" in address.host else address.host
-            names = frozenset({*LOOPBACK, own, *allowed})
+            names = frozenset({*LOOPBACK, own, *allowed_hosts})
         return cls(names, frozenset(origins))
 
     def check(self, scope: Scope) -> None:
@@ -79,22 +79,22 @@ class Origins:
         """
         headers = Headers(scope=scope)
         host = self._check_host(headers.getlist("host"), scope)
-        given = headers.getlist("origin")
-        if len(given) > 1:
-            raise ForeignOrigin(f"origin: wanted one, got {len(given)}")
-        if given:
-            self._check_origin(given[0], host)
+        origins = headers.getlist("origin")
+        if len(origins) > 1:
+            raise ForeignOrigin(f"origin: wanted one, got {len(origins)}")
+        if origins:
+            self._check_origin(origins[0], host)
         elif headers.get("sec-fetch-site") in ELSEWHERE and not _is_navigation(scope, headers):
             raise ForeignOrigin("wanted a request of this service's page, got one of another site")
 
-    def _check_host(self, given: list[str], scope: Scope) -> str:
+    def _check_host(self, hosts: list[str], scope: Scope) -> str:
         """Return the host of a request if it is a name of this service."""
-        is_nameless = not given and scope["http_version"] == "1.0"  # which has no Host header
+        is_nameless = not hosts and scope["http_version"] == "1.0"  # which has no Host header
         if is_nameless and (self.hosts is None or PROBES.fullmatch(scope["path"])):
             return ""
-        if len(given) != 1 or not given[0]:
-            raise BadHost(f"host: wanted one, got {len(given) if any(given) else 'none'}")
-        host = given[0]
+        if len(hosts) != 1 or not hosts[0]:
+            raise BadHost(f"host: wanted one, got {len(hosts) if any(hosts) else 'none'}")
+        host = hosts[0]
         end = host.find("]") + 1  # of an IPv6 address
         name, _, port = host[end:].partition(":")
         is_port = not port or (port.isascii() and port.isdigit())
@@ -118,8 +118,11 @@ class Origins:
 def _is_navigation(scope: Scope, headers: Headers) -> bool:
     """Tell whether a reader follows a link. The other site does not see the answer."""
     is_reading = scope["method"] in {"GET", "HEAD"}
-    wanted = ("navigate", "document")
-    return is_reading and wanted == (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
+    navigation = ("navigate", "document")
+    return is_reading and navigation == (
+        headers.get("sec-fetch-mode"),
+        headers.get("sec-fetch-dest"),
+    )
 
 
 def allow_pages(app: ASGIApp, origins: Origins) -> ASGIApp:

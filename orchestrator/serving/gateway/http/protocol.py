@@ -45,92 +45,95 @@ class GuardedProtocol(HttpToolsProtocol):
     after a request wait unparsed. Reading stops while there are many of them.
 
     Attributes:
-        all: The connections of the port.
+        port_connections: The connections of the port.
         limits: Limits of the gateway.
     """
 
-    all: Connections
+    port_connections: Connections
     limits: Limits
     _timer: asyncio.TimerHandle | None = None
     _writing: asyncio.TimerHandle | None = None
-    _unread = _lines = 0  # bytes and lines of headers that are not complete
+    _header_bytes = _header_lines = 0  # bytes and lines of headers that are not complete
     _body_left = 0  # bytes of the body that have not arrived
     _in_body = False
     _has_request = False  # a whole request waits for its answer
-    _discarded = -1  # bytes discarded after the end of the connection; -1 before
+    _discarded_bytes = -1  # bytes discarded after the end of the connection; -1 before
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._held = b""
+        self._buffer = b""
         self._socket = transport
         self._writer = AnswerTransport(transport, self.finish, self.loop.call_soon)
         super().connection_made(self._writer)  # type: ignore[arg-type]
         peer = self.client[0] if self.client else "::"
-        proxies = self.all.proxies
+        proxies = self.port_connections.proxies
         is_shared = proxies is not None and proxies.trusts(peer)
         self.address = "" if is_shared else client_at(peer, self.limits).name
         self._expect(self.limits.header_s)
-        self.all.add(self)
+        self.port_connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect(None)
         if self._writing is not None:
             self._writing.cancel()
-        self._held = b""
-        self.all.remove(self)
+        self._buffer = b""
+        self.port_connections.remove(self)
         cancel: Callable[[], None] | None = (self.scope or {}).get(GONE)  # type: ignore[assignment]
         super().connection_lost(exc)
         if cancel is not None and not self.cycle.response_complete:
             cancel()
 
     def data_received(self, data: bytes) -> None:
-        if self._discarded >= 0:
-            self._discarded += len(data)
-            if self._discarded > MAX_DISCARDED:
+        if self._discarded_bytes >= 0:
+            self._discarded_bytes += len(data)
+            if self._discarded_bytes > MAX_DISCARDED:
                 self._socket.abort()
             return
-        self._held = self._held + data if self._held else data  # mostly without a copy
+        self._buffer = self._buffer + data if self._buffer else data  # mostly without a copy
         self._parse()
 
     def _parse(self) -> None:
         """Parse the bytes up to the end of one request. The next request waits for its answer."""
-        while self._held and not self._has_request and not self.transport.is_closing():
+        while self._buffer and not self._has_request and not self.transport.is_closing():
             is_body = self._in_body
             end = self._body_left
             if not is_body:
-                match = HEAD_END.search(self._held)  # of the headers, or of their last whole line
-                end = match.end() if match else self._held.rfind(b"\n") + 1
+                match = HEAD_END.search(self._buffer)  # of the headers, or of their last whole line
+                end = match.end() if match else self._buffer.rfind(b"\n") + 1
             if not end:
                 break
-            piece, self._held = self._held[:end], self._held[end:]
+            piece, self._buffer = self._buffer[:end], self._buffer[end:]
             if is_body:
                 self._body_left -= len(piece)
             else:
-                self._unread += end
-                self._lines += piece.count(b"\n")
-                if self._unread > self.limits.header_kb * 1024 or self._lines > MAX_LINES:
+                self._header_bytes += end
+                self._header_lines += piece.count(b"\n")
+                if (
+                    self._header_bytes > self.limits.header_kb * 1024
+                    or self._header_lines > MAX_LINES
+                ):
                     self._end(TOO_LONG)
                     return
                 piece = UPGRADE.sub(b"", piece)
             super().data_received(piece)
-        if self._held or self._unread:
+        if self._buffer or self._header_bytes:
             self._wait_for_rest()
 
     def _wait_for_rest(self) -> None:
         """Limit the time and the size of a line that is not complete, or of further requests."""
         most = self.limits.header_kb * 1024
         if not self._in_body and not self._has_request:
-            if self._unread + len(self._held) > most:
+            if self._header_bytes + len(self._buffer) > most:
                 self._end(TOO_LONG)
             elif self._timer is None:
                 self._unset_keepalive_if_required()
                 self._expect(self.limits.header_s)
-        elif len(self._held) > most:
+        elif len(self._buffer) > most:
             self.flow.pause_reading()
 
     def on_headers_complete(self) -> None:
-        self._in_body, self._unread, self._lines = True, 0, 0
+        self._in_body, self._header_bytes, self._header_lines = True, 0, 0
         self._expect(self.limits.body_s + GRACE_S)
-        self.all.idle.pop(self, None)
+        self.port_connections.idle.pop(self, None)
         super().on_headers_complete()
         sizes = [value for name, value in self.headers if name == b"content-length"]
         self._body_left = int(sizes[0]) if sizes else 0
@@ -147,10 +150,10 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_response_complete()
         self._has_request = False
         self._writer.flush()
-        self.all.rest(self)
+        self.port_connections.mark_idle(self)
         if self._socket.get_write_buffer_size():
             self._expect_written()
-        if self._held:
+        if self._buffer:
             self.loop.call_soon(self._parse)
 
     def pause_writing(self) -> None:
@@ -173,7 +176,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _stop_writing(self) -> None:
         self._writing = None
         if self._socket.get_write_buffer_size():
-            self.all.dropped += 1
+            self.port_connections.drop_count += 1
             self._socket.abort()
 
     def shutdown(self) -> None:
@@ -197,7 +200,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def drop(self) -> None:
         """Close the connection at once."""
         self._socket.abort()
-        self.all.remove(self)
+        self.port_connections.remove(self)
 
     def finish(self) -> None:
         """Close the connection after the written data is sent.
@@ -206,20 +209,20 @@ class GuardedProtocol(HttpToolsProtocol):
         its answer. So if a client still sends, only the gateway's side is closed at first. The
         client's bytes are discarded for a while.
         """
-        is_sending = self._in_body or self._unread or self._held
-        self._held = b""
+        is_sending = self._in_body or self._header_bytes or self._buffer
+        self._buffer = b""
         self._expect_written()
         if not is_sending:
             self._socket.close()
             return
-        self._discarded = 0
+        self._discarded_bytes = 0
         self._expect(None)
         self.flow.resume_reading()
         if self._socket.can_write_eof():
             self._socket.write_eof()
-        within_s = LINGER_S if self.all.is_leaving else DISCARD_S
+        within_s = LINGER_S if self.port_connections.is_leaving else DISCARD_S
         self.loop.call_later(within_s, self._socket.abort)
-        self.all.rest(self)
+        self.port_connections.mark_idle(self)
 
     def _expect(self, within_s: float | None) -> None:
         """Start the timeout for the next event, or stop it if None."""
@@ -228,24 +231,24 @@ class GuardedProtocol(HttpToolsProtocol):
         self._timer = (within_s and self.loop.call_later(within_s, self._late)) or None
 
     def _late(self) -> None:
-        if self.all.is_leaving and not self.transport.is_closing():
+        if self.port_connections.is_leaving and not self.transport.is_closing():
             if not self._is_idle() and not self.cycle.response_started:
                 self.transport.write(GO_ELSEWHERE + CLOSING)
             self.transport.close()
         self._end(TOO_LATE)
 
     def send_400_response(self, msg: str) -> None:
-        self.all.dropped += 1
+        self.port_connections.drop_count += 1
         super().send_400_response(msg)
 
     def _end(self, status_line: bytes) -> None:
         if not self.transport.is_closing():
-            self.all.dropped += 1
+            self.port_connections.drop_count += 1
             if self._is_idle():
                 self.transport.write(status_line + CLOSING)
             self.transport.close()
 
 
-def guarded(connections: Connections, limits: Limits) -> type[GuardedProtocol]:
+def make_protocol(connections: Connections, limits: Limits) -> type[GuardedProtocol]:
     """Return the protocol class of one server, for uvicorn."""
-    return type("Guarded", (GuardedProtocol,), {"all": connections, "limits": limits})
+    return type("Guarded", (GuardedProtocol,), {"port_connections": connections, "limits": limits})

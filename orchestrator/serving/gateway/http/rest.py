@@ -42,7 +42,7 @@ from orchestrator.serving.gateway.errors import (
     outcome_of,
 )
 from orchestrator.serving.gateway.http.labels import LABELS, NO_LABELS, labels_of
-from orchestrator.serving.gateway.http.multipart import Form, Part, parse, shown
+from orchestrator.serving.gateway.http.multipart import Form, Part, parse, sanitize
 from orchestrator.serving.gateway.http.problem_details import problem
 from orchestrator.serving.gateway.http.schemas import (
     DECIMALS,
@@ -72,7 +72,7 @@ OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
 """Errors that are not about one picture, but about the service, the quota or the query."""
 MAX_ID_CHARACTERS = 128
 
-A = TypeVar("A", bound=Model)
+AnswerT = TypeVar("AnswerT", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -111,13 +111,13 @@ class RestCall:
     hint: str
 
 
-def request_id(given: str | None) -> str:
+def request_id(text: str | None) -> str:
     """Return a caller's request id, or a new one. Callers may not use the id of health checks."""
-    is_usable = given and given.isprintable() and len(given) <= MAX_ID_CHARACTERS and given != PROBE
-    return given if given and is_usable else uuid.uuid4().hex
+    is_usable = text and text.isprintable() and len(text) <= MAX_ID_CHARACTERS and text != PROBE
+    return text if text and is_usable else uuid.uuid4().hex
 
 
-async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognition:
+async def recognize(request: RestRequest, infer: Infer, limits: Limits) -> Recognition:
     """Find and read the plates in pictures, one after the other.
 
     Raises:
@@ -125,11 +125,11 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only picture has no answer.
     """
-    call = _take_apart(sent, ENCODED, (*OUTPUTS, STAGE_SECONDS), limits)
-    return Recognition(**await _answer(call, infer, RecognizedPicture, _recognized, limits.call_s))
+    call = _take_apart(request, ENCODED, (*OUTPUTS, STAGE_SECONDS), limits)
+    return Recognition(**await _answer(call, infer, RecognizedPicture, _plates_of, limits.call_s))
 
 
-async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
+async def read(request: RestRequest, infer: Infer, limits: Limits) -> Readings:
     """Read tight crops of plates, one after the other.
 
     Raises:
@@ -137,17 +137,17 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only crop has no answer.
     """
-    call = _take_apart(sent, ENCODED_CROP, ("coordinates", *OF_A_READING), limits)
-    return Readings(**await _answer(call, infer, ReadPicture, _read, limits.call_s))
+    call = _take_apart(request, ENCODED_CROP, ("coordinates", *OF_A_READING), limits)
+    return Readings(**await _answer(call, infer, ReadPicture, _reading_of, limits.call_s))
 
 
-def _recognized(response: InferenceResponse) -> dict[str, Any]:
+def _plates_of(response: InferenceResponse) -> dict[str, Any]:
     arrays = to_arrays(response.outputs)
     plates = tuple(map(Plate.fields_of, rows_of(arrays, decimals=DECIMALS)))
     return {"plates": plates, "seconds": stages_of(arrays)}
 
 
-def _read(response: InferenceResponse) -> dict[str, Any]:
+def _reading_of(response: InferenceResponse) -> dict[str, Any]:
     plates = rows_of(to_arrays(response.outputs), ("coordinates", *OF_A_READING), DECIMALS)
     if len(plates) != 1:
         raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
@@ -155,7 +155,7 @@ def _read(response: InferenceResponse) -> dict[str, Any]:
 
 
 def _take_apart(
-    sent: RestRequest, input_name: str, outputs: tuple[str, ...], limits: Limits
+    request: RestRequest, input_name: str, outputs: tuple[str, ...], limits: Limits
 ) -> RestCall:
     """Return a request's pictures, parameters and labels. The labels are checked here.
 
@@ -163,35 +163,39 @@ def _take_apart(
         RequestError: The form is wrong, a parameter comes twice, or a label is wrong.
         UnsupportedMedia: The content type is not understood.
     """
-    kind = sent.content_type.partition(";")[0].strip().lower()
+    kind = request.content_type.partition(";")[0].strip().lower()
     if kind not in (FORM, *UNSAID) and not kind.startswith("image/"):
-        raise UnsupportedMedia(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
-    query = _each_once(sent.query) if sent.query else {}
-    form = Form((Part("", sent.body),))
+        raise UnsupportedMedia(
+            f"content type: wanted image/*, {FILE} or {FORM}, got {sanitize(kind)}"
+        )
+    query = _each_once(request.query) if request.query else {}
+    form = Form((Part("", request.body),))
     if kind == FORM:
-        form = parse(sent.body, sent.content_type, limits.pictures)
+        form = parse(request.body, request.content_type, limits.pictures)
     labels = labels_of(query, form.labels) if query or form.labels else NO_LABELS
     parameters = {name: value for name, value in query.items() if name not in LABELS}
     is_single, requests = len(form.pictures) == 1, []
     for number, picture in enumerate(form.pictures):
-        id = sent.id if is_single else f"{sent.id}/{number}"
+        id = request.id if is_single else f"{request.id}/{number}"
         inputs = (PictureFile(input_name, picture.content),)
-        requests.append(InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace))
+        requests.append(InferenceRequest(MODEL, inputs, outputs, "", id, parameters, request.trace))
     hint = CURL_HINT if kind == OF_CURL else ""
-    return RestCall(form.pictures, requests, {"request_id": sent.id, **vars(labels)}, hint)
+    return RestCall(form.pictures, requests, {"request_id": request.id, **vars(labels)}, hint)
 
 
 def _each_once(query: Sequence[tuple[str, str]]) -> dict[str, str]:
     for name, count in Counter(name for name, _ in query).items():
         if count > 1:
-            raise ParameterError(f"parameters: wanted each once, got {shown(name)} {count} times")
+            raise ParameterError(
+                f"parameters: wanted each once, got {sanitize(name)} {count} times"
+            )
     return dict(query)
 
 
 async def _answer(
     call: RestCall,
     infer: Infer,
-    kind: type[A],
+    kind: type[AnswerT],
     fields_of: Callable[[InferenceResponse], dict[str, Any]],
     within_s: float,
 ) -> dict[str, Any]:
@@ -199,19 +203,19 @@ async def _answer(
 
     All pictures share one timeout.
     """
-    answers: list[A | FailedPicture] = []
+    answers: list[AnswerT | FailedPicture] = []
     is_single = len(call.requests) == 1
     deadline = math.inf if is_single else anyio.current_time() + within_s
-    for picture, sent in zip(call.pictures, call.requests, strict=True):
+    for picture, request in zip(call.pictures, call.requests, strict=True):
         try:
-            response = await (infer(sent) if is_single else _by(deadline, infer(sent)))
-            fields, request = fields_of(response), response.request
-            assert request is not None
-            assert request.header is not None
-            width, height = request.header.upright_wh
+            response = await (infer(request) if is_single else _by(deadline, infer(request)))
+            fields, checked_request = fields_of(response), response.request
+            assert checked_request is not None
+            assert checked_request.header is not None
+            width, height = checked_request.header.upright_wh
             fields |= {"name": picture.filename, "width": width, "height": height}
-            fields |= {"note": CUT_NOTE if request.header.is_cut else ""}
-            answers.append(validated(kind, **fields))
+            fields |= {"note": CUT_NOTE if checked_request.header.is_cut else ""}
+            answers.append(validate(kind, **fields))
         except PlateError as error:
             if is_single and call.hint and isinstance(error, PictureError):
                 raise PictureError(f"{error}{call.hint}") from error
@@ -237,10 +241,10 @@ async def _by(deadline: float, answer: Awaitable[InferenceResponse]) -> Inferenc
     )
 
 
-def validated(kind: type[A], **values: Any) -> A:
+def validate(kind: type[AnswerT], **values: Any) -> AnswerT:
     """Return an answer that was checked against the API's schema."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        told = describe_invalid(error.errors(include_url=False), hides_values=True)
-        raise ModelError(f"answer: {told}, got another") from error
+        message = describe_invalid(error.errors(include_url=False), hides_values=True)
+        raise ModelError(f"answer: {message}, got another") from error

@@ -18,7 +18,7 @@ from orchestrator.serving.gateway.errors import Outcome
 from orchestrator.serving.gateway.http import rest
 from orchestrator.serving.gateway.http.api_docs.openapi import HOST, document
 from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart
-from orchestrator.serving.gateway.http.api_docs.page_languages import pages
+from orchestrator.serving.gateway.http.api_docs.page_languages import render_pages
 from orchestrator.serving.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
 from orchestrator.serving.gateway.http.page.routes import answer_page
 from orchestrator.serving.gateway.http.problem_details import DESCRIBED, MEDIA_TYPE, problem
@@ -73,19 +73,21 @@ def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) ->
 
     @cache
     def render(part: str) -> dict[str, str]:
-        return pages(describe(), service.options, part, describe_more().texts)
+        return render_pages(describe(), service.options, part, describe_more().texts)
 
     async def openapi(request: Request) -> Response:
         api = orjson.dumps(await asyncio.to_thread(describe)).decode()
         return Response(api.replace(HOST, _address_of(request)), media_type=JSON, headers=DESCRIBED)
 
     async def docs(request: Request) -> Response:
-        described = await asyncio.to_thread(describe)
+        api = await asyncio.to_thread(describe)
         part = request.query_params.get("part", "")
-        known = part if part in {tag["name"] for tag in described["tags"]} else ""
-        rendered = await asyncio.to_thread(render, known)
+        part_name = part if part in {tag["name"] for tag in api["tags"]} else ""
+        html_by_language = await asyncio.to_thread(render, part_name)
         address = _address_of(request)
-        html = {language: text.replace(HOST, address) for language, text in rendered.items()}
+        html = {
+            language: text.replace(HOST, address) for language, text in html_by_language.items()
+        }
         response = answer_page(request, html)
         response.headers.update(DESCRIBED)
         return response
@@ -102,7 +104,7 @@ def _address_of(request: Request) -> str:
 async def _answer(handle: Handle, request: HttpRequest) -> Response:
     headers = request.http.headers
     request.call.id = request.http.state.request_id = rest.request_id(headers.get(REQUEST_ID))
-    sent = rest.RestRequest(
+    rest_request = rest.RestRequest(
         body=await request.body(),
         content_type=headers.get("content-type", ""),
         query=request.http.query_params.multi_items(),
@@ -110,5 +112,5 @@ async def _answer(handle: Handle, request: HttpRequest) -> Response:
         trace=trace_of(headers),
     )
     service = request.service
-    answer = await handle(sent, partial(service.infer, request.call), service.limits)
-    return Response(answer.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
+    answer = await handle(rest_request, partial(service.infer, request.call), service.limits)
+    return Response(answer.to_json(), media_type=JSON, headers={REQUEST_ID: rest_request.id})

@@ -102,8 +102,8 @@ class Reading(Model):
         """
         candidates = tuple({"text": text, "score": score} for text, score in plate["candidates"])
         native = native_text(plate["text"], plate["format"])
-        known = plate | {"text_native": native, "candidates": candidates}
-        return {name: known[name] for name in cls.model_fields}
+        values = plate | {"text_native": native, "candidates": candidates}
+        return {name: values[name] for name in cls.model_fields}
 
 
 class Plate(Reading):

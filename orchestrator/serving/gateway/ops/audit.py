@@ -59,11 +59,11 @@ def line_of(entry: Entry, now: float) -> bytes:
         now: Unix time.
     """
     at = datetime.fromtimestamp(now, timezone.utc).isoformat(timespec="milliseconds")
-    kept = {
+    fields = {
         NAMES.get(name, name): value[:MAX_CHARACTERS] if isinstance(value, str) else value
         for name, value in vars(entry).items()
     }
-    return json.dumps({"time": at, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"
+    return json.dumps({"time": at, **fields, "ms": round(entry.ms, 1)}).encode() + b"\n"
 
 
 class Audit:
@@ -84,10 +84,10 @@ class Audit:
             SettingsError: The file cannot be opened.
         """
         self._file, self._clock, self._now = file, clock, now
-        self._looked = clock()
+        self._last_look_s = clock()
         self._is_failing = self._is_torn = False
         try:
-            self._opened = _standard_output() if file is None else _open(file)
+            self._descriptor = _standard_output() if file is None else _open(file)
         except OSError as error:
             raise SettingsError(
                 f"audit: wanted a file to write to, got {error.strerror}: {file}"
@@ -100,14 +100,14 @@ class Audit:
         """
         line, now_s = line_of(entry, self._now()), self._clock()
         try:
-            if self._file is not None and now_s - self._looked >= LOOK_AGAIN_S:
+            if self._file is not None and now_s - self._last_look_s >= LOOK_AGAIN_S:
                 self._reopen(self._file, now_s)
             ready = select.poll()
-            ready.register(self._opened, select.POLLOUT)
+            ready.register(self._descriptor, select.POLLOUT)
             if not ready.poll(0):  # a full pipe; a file always takes more
                 raise BlockingIOError(0, "its reader is too slow")
             whole = b"\n" + line if self._is_torn else line  # end the incomplete line
-            self._is_torn = os.write(self._opened, whole) < len(whole)
+            self._is_torn = os.write(self._descriptor, whole) < len(whole)
             if self._is_torn:
                 raise OSError(0, "a line was cut off")
         except OSError as error:
@@ -121,19 +121,19 @@ class Audit:
     def close(self) -> None:
         """Close the file."""
         if self._file:
-            os.close(self._opened)
+            os.close(self._descriptor)
 
     def _reopen(self, file: Path, now_s: float) -> None:
         """Open the file again if it was moved away."""
         try:
-            is_moved = not os.path.samestat(file.stat(), os.fstat(self._opened))
+            is_moved = not os.path.samestat(file.stat(), os.fstat(self._descriptor))
         except FileNotFoundError:
             is_moved = True
         if is_moved:
-            opened = _open(file)
-            os.close(self._opened)
-            self._opened, self._is_torn = opened, False
-        self._looked = now_s  # not before: lines written to a deleted file are lost
+            descriptor = _open(file)
+            os.close(self._descriptor)
+            self._descriptor, self._is_torn = descriptor, False
+        self._last_look_s = now_s  # not before: lines written to a deleted file are lost
 
 
 def _open(file: Path) -> int:

@@ -53,9 +53,9 @@ GAUGES = {
     "inside": ("inside", "Calls that were let in."),
     "waiting": ("waiting", "Calls that wait for their turn."),
     "in_work": ("in_work", "Calls that Triton has."),
-    "delayed": ("held", "Rejected calls whose rejection is still delayed."),
+    "delayed_rejections": ("held", "Rejected calls whose rejection is still delayed."),
     "bytes": ("memory_bytes", "Bodies of all calls inside together."),
-    "unpacked": ("picture_bytes", "Memory that the calls in work take at most."),
+    "picture_bytes": ("picture_bytes", "Memory that the calls in work take at most."),
 }
 """Gauges by the field of `Counts` that they show: name and description of each."""
 OURS = re.compile(rb"(#\s*(HELP|TYPE)\s+)?" + PREFIX.encode())
@@ -69,9 +69,9 @@ class Metrics:
 
     Attributes:
         connections: Connections that are open now; the server sets it.
-        connections_dropped: Connections closed to make room for others, or for sending no request.
-        repeated: Calls that were sent to Triton again; the server increases it.
-        audit_lost: Lines of the audit log that could not be written.
+        dropped_connections: Connections closed to make room for others, or for sending no request.
+        retries: Calls that were sent to Triton again; the server increases it.
+        lost_audit_lines: Lines of the audit log that could not be written.
         keys_broken: The file of keys was deleted or damaged.
     """
 
@@ -98,16 +98,18 @@ class Metrics:
         )
         self._gauges = {name: self._gauge(*texts) for name, texts in GAUGES.items()}
         self.connections = self._gauge("connections", "Open connections.")
-        self.connections_dropped = self._counter(
+        self.dropped_connections = self._counter(
             "connections_dropped", "Connections closed for others, or for sending no request."
         )
-        self.repeated = self._counter(
+        self.retries = self._counter(
             "repeated", "Calls sent again because Triton, or a worker of it, was away."
         )
         self._deaths = self._counter(
             "worker_deaths", "Workers of Triton that died or hung.", "model", "how"
         )
-        self.audit_lost = self._counter("audit_lost", "Audit lines that could not be written.")
+        self.lost_audit_lines = self._counter(
+            "audit_lost", "Audit lines that could not be written."
+        )
         self.keys_broken = self._gauge("keys_broken", "1 where the file of keys cannot be read.")
         self._certificate = self._soonest(
             "certificate_expires_in_seconds", "Seconds until the TLS certificate expires.", "file"
@@ -178,12 +180,12 @@ class Metrics:
         A key that is gone, or expires no more, stays as a label: prometheus_client cannot take
         one back where there are several processes.
         """
-        shown = dict(itertools.islice(within_s.items(), MAX_KEYS))
-        for name in self._ending - shown.keys():
+        shown_ends = dict(itertools.islice(within_s.items(), MAX_KEYS))
+        for name in self._ending - shown_ends.keys():
             self._key_ends.labels(name).set(math.inf)
-        for name, seconds in shown.items():
+        for name, seconds in shown_ends.items():
             self._key_ends.labels(name).set(seconds)
-        self._ending |= shown.keys()
+        self._ending |= shown_ends.keys()
 
     def _key_of(self, client: str) -> str:
         name = client.removeprefix(KEY_PREFIX)
@@ -214,14 +216,14 @@ def without_names(page: bytes) -> bytes:
     """
     lines = page.splitlines(keepends=True)
     ends = [float(line.split()[-1]) for line in lines if line.startswith(KEY_ENDS + b"{")]
-    shown = []
+    public_lines = []
     for line in lines:
         if not NAMED.search(line):
-            shown.append(line)
+            public_lines.append(line)
         elif ends and line.startswith(KEY_ENDS):
-            shown.append(b'%b{key=""} %r\n' % (KEY_ENDS, min(ends)))
+            public_lines.append(b'%b{key=""} %r\n' % (KEY_ENDS, min(ends)))
             ends = []
-    return b"".join(shown)
+    return b"".join(public_lines)
 
 
 def _reasons_of(kind: type[PlateError]) -> Iterator[str]:

@@ -16,5 +16,5 @@ FORMS = {
 
 def trace_of(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the trace headers of a call, by lower-case name."""
-    sent = {name: headers.get(name, "") for name in FORMS}
-    return {name: value for name, value in sent.items() if FORMS[name].fullmatch(value)}
+    values = {name: headers.get(name, "") for name in FORMS}
+    return {name: value for name, value in values.items() if FORMS[name].fullmatch(value)}

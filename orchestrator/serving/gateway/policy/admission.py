@@ -20,7 +20,7 @@ from orchestrator.serving.gateway.errors import QuotaExceeded
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.clients import Client
 from orchestrator.serving.gateway.policy.fair_queue import FairQueue, Turn
-from orchestrator.serving.gateway.policy.slots import Slot, Slots, evicted
+from orchestrator.serving.gateway.policy.slots import Slot, Slots, make_eviction
 from orchestrator.serving.protocol.inference import USUAL_COST, Cost
 
 MIN_ENTRIES_TO_SWEEP = 1000
@@ -77,17 +77,17 @@ class Counts:
         inside: Calls that were admitted.
         waiting: Admitted calls that wait in the queue.
         in_work: Admitted calls that Triton has.
-        delayed: Rejected calls whose rejection is still delayed.
+        delayed_rejections: Rejected calls whose rejection is still delayed.
         bytes: Bytes of the bodies of all admitted calls together.
-        unpacked: Memory that the calls in work take at most, bytes.
+        picture_bytes: Memory that the calls in work take at most.
     """
 
     inside: int
     waiting: int
     in_work: int
-    delayed: int
+    delayed_rejections: int
     bytes: int
-    unpacked: int = 0
+    picture_bytes: int = 0
 
 
 class Admission:
@@ -113,13 +113,15 @@ class Admission:
         self._clock, self._sleep = clock, sleep
         self._rates = RateLimit()
         self.slots, self._queue = Slots(limits, clock), FairQueue(limits)
-        self._delayed: Counter[str] = Counter()  # by the client's name
-        self._second, self._sent = 0, 0
+        self._delayed_rejections: Counter[str] = Counter()  # by the client's name
+        self._second, self._prompt_rejections = 0, 0
 
     def counts(self) -> Counts:
         """Return the numbers of calls in each state now."""
-        slots, queue, delayed = self.slots, self._queue, self._delayed.total()
-        return Counts(len(slots), queue.waiting, queue.in_work, delayed, slots.bytes, queue.bytes)
+        slots, queue, delayed_count = self.slots, self._queue, self._delayed_rejections.total()
+        return Counts(
+            len(slots), queue.waiting, queue.in_work, delayed_count, slots.bytes, queue.bytes
+        )
 
     def enter(self, slot: Slot) -> None:
         """Admit a call of the slot's client. It counts until it is removed from the slots.
@@ -144,7 +146,7 @@ class Admission:
             Evicted: The call was evicted meanwhile.
         """
         if not slot.is_inside:
-            raise evicted()
+            raise make_eviction()
         with anyio.CancelScope() as scope:
             slot.evict, slot.is_receiving, slot.marked_s = scope.cancel, True, self._clock()
             try:
@@ -152,7 +154,7 @@ class Admission:
             finally:
                 slot.evict, slot.is_receiving = None, False
         if scope.cancelled_caught:
-            raise evicted()
+            raise make_eviction()
 
     @asynccontextmanager
     async def queue(self, slot: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[Turn]:
@@ -166,7 +168,7 @@ class Admission:
             ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
         if not slot.is_inside:
-            raise evicted()
+            raise make_eviction()
         if cost.calls > slot.paid:
             self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
         slot.paid = 0.0
@@ -196,16 +198,19 @@ class Admission:
         """
         second = int(self._clock())
         if second != self._second:
-            self._second, self._sent = second, 0
-        if self._sent < SENT_AT_ONCE:
-            self._sent += 1
+            self._second, self._prompt_rejections = second, 0
+        if self._prompt_rejections < SENT_AT_ONCE:
+            self._prompt_rejections += 1
             return
-        if self._delayed.total() >= MAX_DELAYED or self._delayed[client] >= MAX_DELAYED_OF_ONE:
+        if (
+            self._delayed_rejections.total() >= MAX_DELAYED
+            or self._delayed_rejections[client] >= MAX_DELAYED_OF_ONE
+        ):
             return
-        self._delayed[client] += 1
+        self._delayed_rejections[client] += 1
         try:
             await self._sleep(DELAY_S)
         finally:
-            self._delayed[client] -= 1
-            if not self._delayed[client]:
-                del self._delayed[client]
+            self._delayed_rejections[client] -= 1
+            if not self._delayed_rejections[client]:
+                del self._delayed_rejections[client]

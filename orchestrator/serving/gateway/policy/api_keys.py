@@ -114,14 +114,14 @@ class Keys:
         self._names: dict[str, str] = {}  # by the hash
         for name, key in by_name.items():
             check_name(name)
-            other = self._names.setdefault(key.sha256, name)
-            if other != name:
-                raise SettingsError(f"[{name}] wanted a key of its own, got that of [{other}]")
+            other_name = self._names.setdefault(key.sha256, name)
+            if other_name != name:
+                raise SettingsError(f"[{name}] wanted a key of its own, got that of [{other_name}]")
 
     def ends(self) -> dict[str, float]:
         """Return the Unix times at which keys expire, by their names, the soonest first."""
         ends = {name: key.end for name, key in self.by_name.items() if key.end is not None}
-        return dict(sorted(ends.items(), key=lambda one: one[1]))
+        return dict(sorted(ends.items(), key=lambda item: item[1]))
 
     def client_of(self, key: str, limits: Limits) -> Client:
         """Return the client of a key.
@@ -135,18 +135,18 @@ class Keys:
         name = self._names.get(hash_of(key))
         if name is None:
             raise Unauthenticated("the key is not known")
-        known = self.by_name[name]
-        if known.is_expired(self._now()):
-            raise Unauthenticated(f"the key has expired, on {known.expires}")
-        calls = limits.client_calls if known.calls is None else known.calls
-        rate = limits.client_rate if known.rate is None else known.rate
+        entry = self.by_name[name]
+        if entry.is_expired(self._now()):
+            raise Unauthenticated(f"the key has expired, on {entry.expires}")
+        calls = limits.client_calls if entry.calls is None else entry.calls
+        rate = limits.client_rate if entry.rate is None else entry.rate
         return Client(
             KEY_PREFIX + name,
             calls,
             rate,
-            PRIORITIES[known.priority],
-            role=known.role or "",
-            groups=known.groups or (),
+            PRIORITIES[entry.priority],
+            role=entry.role or "",
+            groups=entry.groups or (),
         )
 
 
@@ -196,7 +196,10 @@ def parse_keys(text: str, now: Callable[[], float] = time.time) -> Keys:
 
 def _key(name: str, table: object) -> Key:
     if isinstance(table, dict):  # `build` does not know dates
-        table = {key: str(one) if isinstance(one, date) else one for key, one in table.items()}
+        table = {
+            field: str(value) if isinstance(value, date) else value
+            for field, value in table.items()
+        }
     try:
         return build(Key, table)
     except SettingsError as error:
@@ -218,7 +221,7 @@ class KeyFile:
             SettingsError: The file cannot be read, or its content is not valid.
         """
         self._file, self._clock = file, clock
-        self._looked, self._stamp = clock(), stamp_of(file)
+        self._last_look_s, self._stamp = clock(), stamp_of(file)
         self._keys = read_keys(file)
         self.is_broken = False
 
@@ -243,9 +246,9 @@ class KeyFile:
     def look(self) -> None:
         """Read the file again, if the next check is due and the file has changed."""
         now = self._clock()
-        if now - self._looked < LOOK_AGAIN_S:
+        if now - self._last_look_s < LOOK_AGAIN_S:
             return
-        self._looked, before = now, self._stamp
+        self._last_look_s, before = now, self._stamp
         self._stamp = stamp_of(self._file)
         if self._stamp == before:
             return

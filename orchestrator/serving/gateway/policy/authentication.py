@@ -43,22 +43,22 @@ def authenticate(
     Raises:
         Unauthenticated: The key is malformed, unknown or expired, or a required key is missing.
     """
-    given = []
+    sent_keys = []
     for name, text in headers:
         if name == "authorization":
             bearer = BEARER.fullmatch(text.strip())
-            given.append(bearer[1] if bearer else _password_of(text.strip()))
+            sent_keys.append(bearer[1] if bearer else _password_of(text.strip()))
         if name == "x-api-key":
-            given.append(text.strip())
-    if not given and wants_key:
+            sent_keys.append(text.strip())
+    if not sent_keys and wants_key:
         raise Unauthenticated(f"this gateway wants a key: {HOW}")
-    if not given:
+    if not sent_keys:
         return address
-    if len(given) > 1:
-        raise Unauthenticated(f"wanted one key, got {len(given)}")
-    if not KEY.fullmatch(given[0]):
+    if len(sent_keys) > 1:
+        raise Unauthenticated(f"wanted one key, got {len(sent_keys)}")
+    if not KEY.fullmatch(sent_keys[0]):
         raise Unauthenticated(f"this is no key: {HOW}")
-    return (keys or Keys({})).client_of(given[0], limits)
+    return (keys or Keys({})).client_of(sent_keys[0], limits)
 
 
 def _password_of(text: str) -> str:

@@ -24,24 +24,26 @@ class Connections:
     """The connections of one port. If there are too many, the longest idle one is closed.
 
     Args:
-        most: Most connections in total.
-        most_of_one: Most connections from one address.
+        max_total: Largest number of connections in total.
+        max_of_address: Largest number of connections from one address.
         proxies: Proxies whose connections are those of many clients; None for none.
 
     Attributes:
         idle: The connections that wait for a request. The longest idle comes first.
-        dropped: Number of connections that were closed: to make room, after a timeout, or for not
-            speaking HTTP.
+        drop_count: Number of connections that were closed: to make room, after a timeout, or
+            because they did not speak HTTP.
         is_leaving: The process is to end. Callers must connect to another one from now on.
     """
 
-    def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
-        self._most, self._most_of_one = most, most_of_one
+    def __init__(
+        self, max_total: int, max_of_address: int, proxies: TrustedProxies | None = None
+    ) -> None:
+        self._max_total, self._max_of_address = max_total, max_of_address
         self.proxies = proxies
         self._open: set[Connection] = set()
         self.idle: dict[Connection, None] = {}
         self._by_address: Counter[str] = Counter()
-        self.dropped = 0
+        self.drop_count = 0
         self.is_leaving = False
 
     def __len__(self) -> int:
@@ -52,17 +54,17 @@ class Connections:
         self._by_address[connection.address] += 1
         self.idle[connection] = None
         count = self._by_address[connection.address]
-        if connection.address and count > self._most_of_one:
-            self._drop(one for one in self.idle if one.address == connection.address)
-        elif len(self._open) > self._most:
+        if connection.address and count > self._max_of_address:
+            self._drop(other for other in self.idle if other.address == connection.address)
+        elif len(self._open) > self._max_total:
             self._drop(self.idle)
 
     def _drop(self, idle: Iterable[Connection]) -> None:
         """Close the first idle connection. The new one is the last, if all others have requests."""
-        self.dropped += 1
+        self.drop_count += 1
         next(iter(idle)).drop()
 
-    def rest(self, connection: Connection) -> None:
+    def mark_idle(self, connection: Connection) -> None:
         """Record that a connection waits for a request."""
         if connection in self._open:
             self.idle[connection] = None

@@ -30,7 +30,7 @@ def check_by_metadata(call: InferenceRequest, metadata: Any) -> InferenceRequest
     Raises:
         RequestError: A tensor is not known, or its type, shape or size is wrong.
     """
-    inputs = {one.name: one for one in metadata.inputs}
+    inputs = {tensor.name: tensor for tensor in metadata.inputs}
     _check_known("inputs", [tensor.name for tensor in call.inputs], inputs)
     _check_known("outputs", call.outputs, {output.name: output for output in metadata.outputs})
     for tensor in call.inputs:
@@ -38,22 +38,22 @@ def check_by_metadata(call: InferenceRequest, metadata: Any) -> InferenceRequest
     return replace(call, cost=cost_of(call.size))
 
 
-def _check_known(what: str, names: list[str] | tuple[str, ...], known: Mapping[str, Any]) -> None:
-    unknown = [name for name in names if name not in known]
+def _check_known(label: str, names: list[str] | tuple[str, ...], specs: Mapping[str, Any]) -> None:
+    unknown = [name for name in names if name not in specs]
     if unknown:
         raise RequestError(
-            f"{what}: wanted some of {', '.join(known)}, got {reprlib.repr(unknown[0])}"
+            f"{label}: wanted some of {', '.join(specs)}, got {reprlib.repr(unknown[0])}"
         )
 
 
-def _check_tensor(tensor: Input, wanted: Any) -> None:
-    shape = tuple(wanted.shape)
+def _check_tensor(tensor: Input, spec: Any) -> None:
+    shape = tuple(spec.shape)
     is_fitting = len(shape) == len(tensor.shape) and all(
-        size in {ANY, given} for size, given in zip(shape, tensor.shape, strict=True)
+        size in {ANY, sent_size} for size, sent_size in zip(shape, tensor.shape, strict=True)
     )
-    if tensor.datatype != wanted.datatype or not is_fitting:
+    if tensor.datatype != spec.datatype or not is_fitting:
         raise RequestError(
-            f"{tensor.name}: wanted {wanted.datatype} {list(shape)}, "
+            f"{tensor.name}: wanted {spec.datatype} {list(shape)}, "
             f"got {reprlib.repr(tensor.datatype)[1:-1]} {reprlib.repr(list(tensor.shape))}"
         )
     if tensor.datatype == BYTES:

@@ -11,13 +11,13 @@ from functools import partial
 from orchestrator.serving.gateway.errors import RETRY_AFTER_S, ServiceFull
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.clients import PRIORITIES, Client
-from orchestrator.serving.gateway.policy.slots import Slot, evicted, open_to
+from orchestrator.serving.gateway.policy.slots import Slot, make_eviction, open_to
 from orchestrator.serving.protocol.inference import Cost
 
 MIN_ENTRIES_TO_SWEEP = 1000
 SLOW_S = 0.3
 """A picture that takes longer to decode is slow. Small files may be: 155 KB of PNG take 0.7 s."""
-MANY_PLATES, FORGOTTEN = 40, 0.9
+MANY_PLATES, REMEMBERED_PART = 40, 0.9
 """A picture with more plates is slow to read: 100 take 3 to 7 s. Its header does not tell, so each
 client is expected to go on as before. With each further picture, this part of the number stays."""
 CALLS_A_WORKER = 4
@@ -109,8 +109,8 @@ class FairQueue:
         self._slow: Counter[str] = Counter()  # in work, by the client's name
         self._of_client: Counter[str] = Counter()  # in work, by the client's name
         self._plates: dict[str, float] = {}  # expected in the next answer to a client
-        self._most_of_new = max(1, limits.calls // CALLS_A_WORKER)
-        self._most_slow = max(1, limits.calls // CALLS_A_WORKER - 1)
+        self._max_of_new = max(1, limits.calls // CALLS_A_WORKER)
+        self._max_slow = max(1, limits.calls // CALLS_A_WORKER - 1)
         self.in_work = self.bytes = 0
 
     @property
@@ -143,7 +143,7 @@ class FairQueue:
         if turn.decision.done():  # only calls that must wait for others are before it
             return
         timer = loop.call_later(wait_s, self._refuse, turn, _too_late(wait_s))
-        slot.evict = partial(self._refuse, turn, evicted())
+        slot.evict = partial(self._refuse, turn, make_eviction())
         try:
             refusal = await turn.decision
         except asyncio.CancelledError:
@@ -190,16 +190,16 @@ class FairQueue:
     def _is_held_back(self, turn: Turn) -> bool:
         if not self._is_slow(turn):
             is_new = turn.client not in self._plates
-            return is_new and self._of_client[turn.client] >= self._most_of_new
-        return bool(self._slow[turn.client]) or self._slow.total() >= self._most_slow
+            return is_new and self._of_client[turn.client] >= self._max_of_new
+        return bool(self._slow[turn.client]) or self._slow.total() >= self._max_slow
 
     def _is_slow(self, turn: Turn) -> bool:
         return turn.is_slow or self._plates.get(turn.client, 0.0) > MANY_PLATES
 
     def _note_plates(self, turn: Turn) -> None:
         """Expect so many plates in the next pictures of the client."""
-        expected = max(turn.plates, FORGOTTEN * self._plates.pop(turn.client, 0.0))
-        self._plates[turn.client] = expected
+        plates = max(turn.plates, REMEMBERED_PART * self._plates.pop(turn.client, 0.0))
+        self._plates[turn.client] = plates
         if len(self._plates) > MIN_ENTRIES_TO_SWEEP:
             del self._plates[next(iter(self._plates))]  # the one that was away for longest
 

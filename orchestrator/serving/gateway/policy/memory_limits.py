@@ -21,17 +21,17 @@ BYTES_A_PIXEL = 8
 logger = logging.getLogger(__name__)
 
 
-def _fit_body(limits: Limits, what: str, most_mb: int) -> Limits:
-    if limits.body_mb <= most_mb:
+def _fit_body(limits: Limits, resource: str, max_mb: int) -> Limits:
+    if limits.body_mb <= max_mb:
         return limits
     logger.warning(
         "bodies of more than %d MiB are refused, of the %d that are allowed: there is no more %s "
         "for one call. With Docker, --shm-size=1g gives shared memory",
-        most_mb,
+        max_mb,
         limits.body_mb,
-        what,
+        resource,
     )
-    return replace(limits, body_mb=most_mb)
+    return replace(limits, body_mb=max_mb)
 
 
 def fit(

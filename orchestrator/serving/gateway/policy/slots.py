@@ -12,7 +12,7 @@ from orchestrator.serving.gateway.errors import RETRY_AFTER_S, Evicted, QuotaExc
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.clients import GATE, PRIORITIES, Client
 
-KEPT = 8
+RESERVED_DIVISOR = 8
 """This fraction (1/8) of slots and memory is reserved for gates."""
 
 MEASURE_S = 1.0
@@ -21,7 +21,7 @@ MEASURE_S = 1.0
 
 def open_to(priority: int, whole: int) -> int:
     """Return how much of a resource a priority may use. Only gates may use all of it."""
-    return whole if priority == GATE else whole - whole // KEPT
+    return whole if priority == GATE else whole - whole // RESERVED_DIVISOR
 
 
 @dataclass(eq=False)
@@ -55,9 +55,9 @@ class Slot:
 
         So an upload that sent much at first, and nothing since, is slow after a second.
         """
-        passed_s = now_s - self.marked_s
-        if passed_s >= MEASURE_S:
-            self.rate = (self.size - self.marked_size) / passed_s
+        elapsed_s = now_s - self.marked_s
+        if elapsed_s >= MEASURE_S:
+            self.rate = (self.size - self.marked_size) / elapsed_s
             self.marked_s, self.marked_size = now_s, self.size
         return self.rate
 
@@ -110,20 +110,20 @@ class Slots:
             ServiceFull: There is no room, or the call was evicted meanwhile.
         """
         if not slot.is_inside:
-            raise evicted()
-        others = self._sizes[slot.client.name] - slot.size
-        if others and others + size > self._limits.memory_bytes // 2:
+            raise make_eviction()
+        other_bytes = self._sizes[slot.client.name] - slot.size
+        if other_bytes and other_bytes + size > self._limits.memory_bytes // 2:
             raise QuotaExceeded(
                 "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
             )
-        more = size - slot.size
-        most = self._memory[slot.client.priority]
-        if self.bytes + more > most:
-            self._drop_slow(slot, self.bytes + more - most)
-            self._make_room(slot, size=self.bytes + more - most)
+        extra_bytes = size - slot.size
+        max_bytes = self._memory[slot.client.priority]
+        if self.bytes + extra_bytes > max_bytes:
+            self._drop_slow(slot, self.bytes + extra_bytes - max_bytes)
+            self._make_room(slot, size=self.bytes + extra_bytes - max_bytes)
         slot.size = size
-        self.bytes += more
-        self._sizes[slot.client.name] += more
+        self.bytes += extra_bytes
+        self._sizes[slot.client.name] += extra_bytes
 
     def _drop_slow(self, slot: Slot, missing: int) -> None:
         """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
@@ -133,22 +133,26 @@ class Slots:
         """
         least_rate, now_s = self._limits.body_bytes / self._limits.body_s, self._clock()
         slow = sorted(
-            (one for one in self._uploads_beside(slot) if one.measure_rate(now_s) < least_rate),
-            key=lambda one: one.rate,
+            (
+                upload
+                for upload in self._uploads_beside(slot)
+                if upload.measure_rate(now_s) < least_rate
+            ),
+            key=lambda upload: upload.rate,
         )
-        if sum(one.size for one in slow) < missing:
+        if sum(upload.size for upload in slow) < missing:
             return
-        for one in slow:
+        for upload in slow:
             if missing > 0:
-                missing -= one.size
-                self._evict(one)
+                missing -= upload.size
+                self._evict(upload)
 
     def _uploads_beside(self, slot: Slot) -> Iterator[Slot]:
         """Yield the uploads that hold memory and have no better priority than a call."""
-        for one in self._inside:
-            is_upload = one.is_receiving and one.evict is not None and one.size > 0
-            if is_upload and one is not slot and one.client.priority >= slot.client.priority:
-                yield one
+        for upload in self._inside:
+            is_upload = upload.is_receiving and upload.evict is not None and upload.size > 0
+            if is_upload and upload is not slot and upload.client.priority >= slot.client.priority:
+                yield upload
 
     def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
@@ -165,28 +169,28 @@ class Slots:
 
     def _make_room(self, slot: Slot, calls: int = 0, size: int = 0) -> None:
         """Evict calls of worse priority, so many or of such a size; none if that is not enough."""
-        evicted = []
-        for one in self._evictable(slot.client.priority):
+        victims = []
+        for victim in self._list_evictable(slot.client.priority):
             if calls <= 0 and size <= 0:
                 break
-            if calls > 0 or one.size:
-                evicted.append(one)
-                calls, size = calls - 1, size - one.size
+            if calls > 0 or victim.size:
+                victims.append(victim)
+                calls, size = calls - 1, size - victim.size
         if calls > 0:
             raise ServiceFull("all places are taken; try again later", RETRY_AFTER_S)
         if size > 0:
             raise ServiceFull("the memory for bodies is used up; try again later", RETRY_AFTER_S)
-        for one in evicted:
-            self._evict(one)
+        for victim in victims:
+            self._evict(victim)
 
-    def _evictable(self, priority: int) -> list[Slot]:
+    def _list_evictable(self, priority: int) -> list[Slot]:
         """Return the calls of worse priority that may be evicted, in that order.
 
         The worst priority comes first. In it, uploads come before waiting calls, and the latest
         call comes first.
         """
-        worse = [one for one in self._inside if one.evict and one.client.priority > priority]
-        worse.sort(key=lambda one: (one.client.priority, one.is_receiving))
+        worse = [slot for slot in self._inside if slot.evict and slot.client.priority > priority]
+        worse.sort(key=lambda slot: (slot.client.priority, slot.is_receiving))
         return worse[::-1]
 
     def _evict(self, slot: Slot) -> None:
@@ -195,7 +199,7 @@ class Slots:
         self.remove(slot)  # at once, so that the other call gets the slot
 
 
-def evicted() -> Evicted:
+def make_eviction() -> Evicted:
     """Return the refusal of a call that was evicted."""
     return Evicted(
         "a call of better priority took the place, or other uploads the memory; try again",

@@ -45,8 +45,8 @@ class TrustedProxies:
         """
         if not self._networks or not self.trusts(peer):
             return peer
-        told = ",".join(value for name, value in headers if name == HEADER).split(",")
-        for text in told[: -MAX_HOPS - 1 : -1]:
+        hops = ",".join(value for name, value in headers if name == HEADER).split(",")
+        for text in hops[: -MAX_HOPS - 1 : -1]:
             ip = _parse(_without_port(text.strip()))
             if ip is None:
                 break

@@ -38,14 +38,14 @@ LAST_RESPONSE = "triton_enable_empty_final_response"
 """Triton's own parameter, for streams of answers. perf_analyzer sends it with every gRPC call."""
 
 
-def check_served(model: str, version: str, served: Collection[str]) -> None:
+def check_served(model: str, version: str, models: Collection[str]) -> None:
     """Check that callers may reach a model.
 
     Raises:
         NotFound: Callers may not reach it.
     """
-    if model not in served:
-        raise NotFound(f"model: wanted one of {', '.join(served)}, got {reprlib.repr(model)}")
+    if model not in models:
+        raise NotFound(f"model: wanted one of {', '.join(models)}, got {reprlib.repr(model)}")
     if version and not VERSION.fullmatch(version):
         raise NotFound(f"version: wanted a number, got {reprlib.repr(version)}")
 
@@ -59,10 +59,12 @@ def take_timeout(call: InferenceRequest) -> InferenceRequest:
         ParameterError: A parameter of Triton has a wrong value.
     """
     parameters = dict(call.parameters)
-    timeout, is_wanted = parameters.pop(TIMEOUT, None), parameters.pop(LAST_RESPONSE, False)
-    if not isinstance(is_wanted, bool):
-        got = reprlib.repr(is_wanted)
-        raise ParameterError(f"{LAST_RESPONSE}: wanted true or false, got {got}")
+    timeout = parameters.pop(TIMEOUT, None)
+    wants_last_response = parameters.pop(LAST_RESPONSE, False)
+    if not isinstance(wants_last_response, bool):
+        raise ParameterError(
+            f"{LAST_RESPONSE}: wanted true or false, got {reprlib.repr(wants_last_response)}"
+        )
     if timeout is None:
         return replace(call, parameters=parameters)
     if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout < 1:
@@ -83,53 +85,54 @@ def check(call: InferenceRequest, limits: Limits) -> InferenceRequest:
     """
     names, is_reader = [tensor.name for tensor in call.inputs], call.model != MODEL
     is_crop = is_reader or names == [ENCODED_CROP]
-    known = OF_A_READING if is_reader else ALL_OUTPUTS
-    if unknown := [name for name in call.outputs if name not in known]:
-        got = reprlib.repr(unknown[0])
-        raise RequestError(f"outputs: wanted some of {', '.join(known)}, got {got}")
+    known_outputs = OF_A_READING if is_reader else ALL_OUTPUTS
+    if unknown := [name for name in call.outputs if name not in known_outputs]:
+        raise RequestError(
+            f"outputs: wanted some of {', '.join(known_outputs)}, got {reprlib.repr(unknown[0])}"
+        )
     if call.parameters:
         check_parameters(call.parameters, READER_PARAMETERS if is_crop else REQUEST_PARAMETERS)
     if len(names) != 1 or names[0] not in ((CROP,) if is_reader else OF_A_PICTURE):
-        wanted = f"{CROP} alone" if is_reader else f"exactly one of {PICTURE} and {ENCODED}"
+        input_names = f"{CROP} alone" if is_reader else f"exactly one of {PICTURE} and {ENCODED}"
         raise RequestError(
-            f"inputs: wanted {wanted}, got {reprlib.repr(names) if names else 'none'}"
+            f"inputs: wanted {input_names}, got {reprlib.repr(names) if names else 'none'}"
         )
     if not call.outputs and not is_reader:
         call = replace(call, outputs=tuple(OUTPUTS))
-    most_pixels = limits.crop_pixels if is_crop else limits.pixels
+    max_pixels = limits.crop_pixels if is_crop else limits.pixels
     if names[0] in (CROP, PICTURE):
-        return _check_pixels(call, call.inputs[0], most_pixels)
-    return _check_file(call, call.inputs[0], limits, most_pixels)
+        return _check_pixels(call, call.inputs[0], max_pixels)
+    return _check_file(call, call.inputs[0], limits, max_pixels)
 
 
 def _check_file(
-    call: InferenceRequest, given: Input, limits: Limits, most_pixels: int
+    call: InferenceRequest, tensor: Input, limits: Limits, max_pixels: int
 ) -> InferenceRequest:
     """Return a call with its picture file, decoded from base64 if needed, its header and cost."""
-    if isinstance(given, PictureFile):
-        sent = given.content
-    elif (given.datatype, given.shape) == ("BYTES", (1,)):
-        (sent,) = bytes_tensors.decode(given)
+    if isinstance(tensor, PictureFile):
+        content = tensor.content
+    elif (tensor.datatype, tensor.shape) == ("BYTES", (1,)):
+        (content,) = bytes_tensors.decode(tensor)
     else:
-        raise PictureError(f"{given.name}: wanted BYTES [1], got {_kind(given)}")
-    file = from_base64(sent)
-    header = check_file(file, most_pixels)
+        raise PictureError(f"{tensor.name}: wanted BYTES [1], got {_kind(tensor)}")
+    file = from_base64(content)
+    header = check_file(file, max_pixels)
     cost = cost_of(len(file), header)
     if cost.bytes > limits.picture_bytes:
         raise PictureError(
-            f"{given.name}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, "
+            f"{tensor.name}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, "
             f"got one of {header.width}x{header.height} pixels that takes {cost.bytes // MIB} MiB"
         )
-    picture = given if file is sent else PictureFile(given.name, file)
+    picture = tensor if file is content else PictureFile(tensor.name, file)
     return replace(call, inputs=(picture,), header=header, cost=cost)
 
 
-def _check_pixels(call: InferenceRequest, tensor: Input, most: int) -> InferenceRequest:
+def _check_pixels(call: InferenceRequest, tensor: Input, max_pixels: int) -> InferenceRequest:
     """Return a call with its cost, if the number of bytes of its pixels fits their shape."""
     shape = tensor.shape
     if tensor.datatype != "UINT8" or len(shape) != 3 or shape[2] != 3:
         raise PictureError(f"{tensor.name}: wanted UINT8 [height, width, 3], got {_kind(tensor)}")
-    check_pixels(shape[1], shape[0], most)
+    check_pixels(shape[1], shape[0], max_pixels)
     if tensor.size != math.prod(shape):
         raise PictureError(
             f"{tensor.name}: wanted {math.prod(shape)} bytes by its shape, got {tensor.size}"

@@ -25,30 +25,30 @@ class Canary:
     """A health check that regularly asks the service for a text that it must read.
 
     Args:
-        read: Returns the texts that the service reads in the canary's picture.
+        read_texts: Returns the texts that the service reads in the canary's picture.
         text: Text that the service must read. If empty, any answer is good.
         clock: Returns the time in seconds.
     """
 
     def __init__(
         self,
-        read: Callable[[], Awaitable[Sequence[str]]],
+        read_texts: Callable[[], Awaitable[Sequence[str]]],
         text: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._read_texts, self._text, self._clock = read, text, clock
-        self._begun = clock()
-        self._read: float | None = None
+        self._read_texts, self._text, self._clock = read_texts, text, clock
+        self._start_s = clock()
+        self._last_read_s: float | None = None
         self._trouble = ""
 
     @property
     def age_s(self) -> float:
         """Seconds since the text was last read, or since the start if it never was."""
-        return self._clock() - (self._begun if self._read is None else self._read)
+        return self._clock() - (self._start_s if self._last_read_s is None else self._last_read_s)
 
     def is_ready(self) -> bool:
         """Tell whether callers should be sent to this service."""
-        return self._read is not None and self.age_s < READY_S
+        return self._last_read_s is not None and self.age_s < READY_S
 
     def is_alive(self) -> bool:
         """Tell whether the service reads, or may do so soon. A restart would not help then."""
@@ -77,7 +77,7 @@ class Canary:
         if trouble and trouble != self._trouble:
             logger.error("canary: wanted %s, got: %s", self._text or "an answer", trouble)
         if not trouble:
-            self._read = self._clock()
+            self._last_read_s = self._clock()
         self._trouble = trouble
 
 

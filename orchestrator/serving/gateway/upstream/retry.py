@@ -22,7 +22,7 @@ from orchestrator.serving.protocol.inference import InferenceRequest, InferenceR
 
 STRIKES = 2
 """Deaths of workers after which a call is rejected. The first may be due to another call."""
-MAX_KEPT = 1000
+MAX_ENTRIES = 1000
 FIRST_S, MAX_DURATION_S = 0.02, 0.2
 """Pauses of one call between its retries: the first one, and the limit of the growing ones."""
 
@@ -110,10 +110,14 @@ class RetryPolicy:
         self._send, self._away_s, self._call_s = send, away_s, call_s
         self._clock, self._backoff = clock, SharedBackoff(clock, sleep)
         self._numbers = itertools.count(1)
-        self._blamed: OrderedDict[str, str] = OrderedDict()  # why a worker died, by a call's mark
+        self._blame_reasons: OrderedDict[str, str] = (
+            OrderedDict()
+        )  # why a worker died, by a call's mark
         self._strikes: OrderedDict[Fingerprint, int] = OrderedDict()
         self._harmful: OrderedDict[Fingerprint, str] = OrderedDict()
-        self._given_up: OrderedDict[str, Fingerprint] = OrderedDict()  # callers stopped waiting
+        self._abandoned_calls: OrderedDict[str, Fingerprint] = (
+            OrderedDict()
+        )  # callers stopped waiting
         self._alone = asyncio.Lock()
         self._is_ending = False
         self.count = 0
@@ -126,9 +130,9 @@ class RetryPolicy:
             reason: Cause of the worker's death: a signal, an exit status, or a hang.
         """
         for call in filter(None, map(mark_of, calls)):
-            _store(self._blamed, call, reason)
-            if call in self._given_up:
-                self._strike(self._given_up.pop(call), reason)
+            _store(self._blame_reasons, call, reason)
+            if call in self._abandoned_calls:
+                self._strike(self._abandoned_calls.pop(call), reason)
 
     def end(self) -> None:
         """Stop all retries from now on."""
@@ -147,9 +151,9 @@ class RetryPolicy:
         """
         if self._harmful:
             self._check(call)
-        begun, retries, is_suspect = self._clock(), 0, False
+        start_s, retries, is_suspect = self._clock(), 0, False
         within_s = min(self._call_s, call.timeout_s)
-        deadline, retry_until = begun + within_s, begun + min(within_s, self._away_s)
+        deadline, retry_until = start_s + within_s, start_s + min(within_s, self._away_s)
         is_alone = False
         try:
             while True:
@@ -157,7 +161,7 @@ class RetryPolicy:
                 try:
                     response = await self._send(call, id, deadline - self._clock())
                 except (DeadlineExceeded, asyncio.CancelledError) as error:
-                    _store(self._given_up, mark_of(id), fingerprint_of(call))
+                    _store(self._abandoned_calls, mark_of(id), fingerprint_of(call))
                     if isinstance(error, DeadlineExceeded):  # it knows the last try's time alone
                         raise DeadlineExceeded.after(within_s) from error
                     raise
@@ -199,9 +203,9 @@ class RetryPolicy:
 
     def _take_blame(self, call: InferenceRequest, id: str) -> bool:
         """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
-        reason = self._blamed.pop(mark_of(id), "")
+        reason = self._blame_reasons.pop(mark_of(id), "")
         if reason and self._strike(fingerprint_of(call), reason):
-            raise _harmful(reason)
+            raise _make_rejection(reason)
         return bool(reason)
 
     def _new_id(self, id: str) -> str:
@@ -218,9 +222,11 @@ class RetryPolicy:
 
     def _check(self, call: InferenceRequest) -> None:
         size = call.size
-        has_such_size = any(one.size == size for one in self._harmful)  # a hash is rarely needed
+        has_such_size = any(
+            fingerprint.size == size for fingerprint in self._harmful
+        )  # a hash is rarely needed
         if has_such_size and (reason := self._harmful.get(fingerprint_of(call))):
-            raise _harmful(reason)
+            raise _make_rejection(reason)
 
 
 def fingerprint_of(call: InferenceRequest) -> Fingerprint:
@@ -233,15 +239,15 @@ def fingerprint_of(call: InferenceRequest) -> Fingerprint:
     return Fingerprint(call.size, digest.digest())
 
 
-def _harmful(reason: str) -> HarmfulRequest:
+def _make_rejection(reason: str) -> HarmfulRequest:
     return HarmfulRequest(
         f"the call ended {STRIKES} workers, one after the other (the last: {reason}); it is not "
         "tried again"
     )
 
 
-def _store(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+def _store(entries: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
     """Store an entry. Drop the oldest entry if there are too many."""
-    kept[key] = value
-    if len(kept) > MAX_KEPT:
-        kept.popitem(last=False)
+    entries[key] = value
+    if len(entries) > MAX_ENTRIES:
+        entries.popitem(last=False)

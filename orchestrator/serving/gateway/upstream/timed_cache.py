@@ -19,11 +19,11 @@ class TimedCache:
 
     def __init__(self, max_answers: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_answers, self._clock = max_answers, clock
-        self._kept: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
         self._loading: dict[Hashable, asyncio.Task[Any]] = {}
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
     async def get(
         self, key: Hashable, load: Callable[[], Coroutine[Any, Any, Any]], ttl_s: float
@@ -33,7 +33,7 @@ class TimedCache:
         A failure reaches every caller that waits for it, and is not kept. A caller that is
         cancelled does not end the request of the others.
         """
-        loaded_at, answer = self._kept.get(key, (float("-inf"), None))
+        loaded_at, answer = self._entries.get(key, (float("-inf"), None))
         if self._clock() - loaded_at <= ttl_s:
             return answer
         if key not in self._loading:
@@ -46,10 +46,10 @@ class TimedCache:
             answer = await load()
         finally:
             del self._loading[key]
-        self._kept[key] = (self._clock(), answer)
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._max_answers:
-            self._kept.popitem(last=False)
+        self._entries[key] = (self._clock(), answer)
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._max_answers:
+            self._entries.popitem(last=False)
         return answer
 
 

@@ -113,7 +113,7 @@ class Triton:
         """Tell whether a model is ready. The answer may be half a second old."""
         request = pb.ModelReadyRequest(name=model, version=version)
         try:
-            response = await self._cached("ModelReady", request, READY_TTL_S)
+            response = await self._request_cached("ModelReady", request, READY_TTL_S)
         except PlateError:
             return False
         return bool(response.ready)
@@ -121,12 +121,12 @@ class Triton:
     async def metadata_of(self, model: str, version: str) -> Any:
         """Return a model's inputs and outputs, as Triton sends them over gRPC."""
         request = pb.ModelMetadataRequest(name=model, version=version)
-        return await self._cached("ModelMetadata", request, METADATA_TTL_S)
+        return await self._request_cached("ModelMetadata", request, METADATA_TTL_S)
 
     async def config_of(self, model: str, version: str) -> Any:
         """Return a model's configuration, as Triton sends it over gRPC."""
         request = pb.ModelConfigRequest(name=model, version=version)
-        return await self._cached("ModelConfig", request, METADATA_TTL_S)
+        return await self._request_cached("ModelConfig", request, METADATA_TTL_S)
 
     async def page(self, path: str) -> bytes:
         """Return Triton's JSON at a checked path, over HTTP."""
@@ -148,7 +148,7 @@ class Triton:
     async def close(self) -> None:
         await self._channel.close()
 
-    async def _cached(self, method: str, request: Any, ttl_s: float) -> Any:
+    async def _request_cached(self, method: str, request: Any, ttl_s: float) -> Any:
         """Return a recent answer from the cache, or ask Triton about a model."""
         key = (method, request.name, request.version)
         return await self._answers.get(key, lambda: self._request(method, request), ttl_s)
@@ -180,14 +180,16 @@ def to_message(call: InferenceRequest, id: str) -> bytes:
             )
             for tensor in call.inputs
         ],
-        outputs=[pb.ModelInferRequest.InferRequestedOutputTensor(name=n) for n in call.outputs],
+        outputs=[
+            pb.ModelInferRequest.InferRequestedOutputTensor(name=name) for name in call.outputs
+        ],
     )
     for name, value in call.parameters.items():
         setattr(request.parameters[name], PARAMETERS[type(value)], value)
     parts = [request.SerializeToString()]
     for tensor in call.inputs:
-        data = tensor.parts
-        parts += (RAW_INPUT, to_varint(sum(map(len, data))), *data)
+        tensor_parts = tensor.parts
+        parts += (RAW_INPUT, to_varint(sum(map(len, tensor_parts))), *tensor_parts)
     return b"".join(parts)
 
 
@@ -217,7 +219,7 @@ def to_response(response: Any, call: InferenceRequest) -> InferenceResponse:
 def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
     """Return Triton's gRPC error as one of our errors, without Triton's internal messages."""
     message = error.details() or ""
-    if any(known in message for known in DEAD):
+    if any(text in message for text in DEAD):
         return ServerError(AWAY)
     match error.code():
         case grpc.StatusCode.INVALID_ARGUMENT:

@@ -141,22 +141,22 @@ def environment(
     options: ServerOptions, installation: Installation, folder: ServerFolder
 ) -> dict[str, str]:
     """Return the environment of the server and its workers."""
-    inherited = without_secrets()
+    variables = without_secrets()
     libraries = [
         str(folder.plain(library)) for library in installation.libraries if library.is_dir()
     ]
-    searched = [*libraries, *filter(None, [inherited.get("LD_LIBRARY_PATH")])]
+    library_folders = [*libraries, *filter(None, [variables.get("LD_LIBRARY_PATH")])]
     programs = folder.lay_out_python([*map(Path, filter(None, sys.path)), PROJECT])
     return {
         **UNLESS_SET,
         **keep_freed(usable_memory()),
-        **inherited,
-        **(without_proxy(inherited) if is_loopback(options.traces) else {}),
-        **({"LD_LIBRARY_PATH": os.pathsep.join(searched)} if searched else {}),
-        "PATH": os.pathsep.join([str(programs), inherited.get("PATH", "")]),
+        **variables,
+        **(without_proxy(variables) if is_loopback(options.traces) else {}),
+        **({"LD_LIBRARY_PATH": os.pathsep.join(library_folders)} if library_folders else {}),
+        "PATH": os.pathsep.join([str(programs), variables.get("PATH", "")]),
         "OMP_NUM_THREADS": str(options.capacity().threads),
         HEARTBEATS: folder.heartbeats,
         **({VISIBLE: ""} if options.device == "cpu" else {}),
-        **(choose_gpu(inherited) if options.on_gpu() else {}),
+        **(choose_gpu(variables) if options.on_gpu() else {}),
         **options.variables,
     }

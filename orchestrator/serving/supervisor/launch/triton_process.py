@@ -58,8 +58,8 @@ def can_restore_priority() -> bool:
         return True
     with suppress(OSError, StopIteration):
         lines = STATUS.read_text().splitlines()
-        held = next(line for line in lines if line.startswith("CapEff:")).split()[1]
-        return bool(int(held, 16) >> CAP_SYS_NICE & 1)
+        capabilities = next(line for line in lines if line.startswith("CapEff:")).split()[1]
+        return bool(int(capabilities, 16) >> CAP_SYS_NICE & 1)
     return False
 
 

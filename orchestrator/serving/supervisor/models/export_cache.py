@@ -135,7 +135,7 @@ def plan_export(
     }
 
 
-def find_exported(source: ModelSource, name: str, spare: Path | None = None) -> Path:
+def find_export(source: ModelSource, name: str, spare: Path | None = None) -> Path:
     """Return a network's exported file.
 
     Raises:
@@ -152,9 +152,9 @@ def find_exported(source: ModelSource, name: str, spare: Path | None = None) -> 
     return export
 
 
-def files_of(exported: Path) -> tuple[Path, ...]:
+def files_of(file: Path) -> tuple[Path, ...]:
     """Return all files of one export: numbers lie beside an .xml file."""
-    return (exported, exported.with_suffix(".bin")) if exported.suffix == ".xml" else (exported,)
+    return (file, file.with_suffix(".bin")) if file.suffix == ".xml" else (file,)
 
 
 def _find(file: Path, spare: Path | None) -> Path | None:

@@ -103,9 +103,9 @@ def _choose_engine(repository: Path, new: NewVersion) -> Engine:
 def _check_alphabet(repository: Path, weights: Path) -> None:
     file = repository / MODEL / "1" / FORMATS_FILE
     alphabet = read_formats(file).alphabet
-    got = read_formats(choose_formats(weights)).alphabet
-    if got != alphabet:
+    new_alphabet = read_formats(choose_formats(weights)).alphabet
+    if new_alphabet != alphabet:
         raise WeightsError(
             f"{weights}: wanted a reader of the alphabet that {repository} writes, {alphabet}, got "
-            f"{got}; another country is another service"
+            f"{new_alphabet}; another country is another service"
         )

@@ -12,7 +12,7 @@ from orchestrator.contract import DECODE, INPUT, PLATE_READER
 from orchestrator.errors import SettingsError
 from orchestrator.host.heartbeat import PARAMETER as HANG
 from orchestrator.networks.own_files import OwnFile
-from orchestrator.serving.supervisor.models.export_cache import ModelSource, files_of, find_exported
+from orchestrator.serving.supervisor.models.export_cache import ModelSource, files_of, find_export
 from orchestrator.serving.supervisor.models.model_repository import CONFIG, read_config
 from orchestrator.serving.supervisor.models.plate_models import ONE_MODEL
 from orchestrator.serving.supervisor.options import ServerOptions
@@ -69,7 +69,7 @@ def find_networks(source: ModelSource, name: str, spare: Path | None) -> dict[st
     return {
         f"{network}{file.suffix}": file
         for network in ONE_MODEL[name]
-        for file in files_of(find_exported(source, network, spare))
+        for file in files_of(find_export(source, network, spare))
     }
 
 

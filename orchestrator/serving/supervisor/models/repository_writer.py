@@ -25,7 +25,7 @@ from orchestrator.networks.own_files import write_list
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.serving.supervisor.capacity import Capacity, fitting_gpu
 from orchestrator.serving.supervisor.models import one_model
-from orchestrator.serving.supervisor.models.export_cache import ModelSource, files_of, find_exported
+from orchestrator.serving.supervisor.models.export_cache import ModelSource, files_of, find_export
 from orchestrator.serving.supervisor.models.model_repository import CONFIG, read_config
 from orchestrator.serving.supervisor.models.plate_models import (
     MODELS,
@@ -158,8 +158,8 @@ def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -
         config.optimization.cuda.graphs = True
 
 
-def _warm_batches(config: Any, most: int) -> None:
-    """Add a tile, and batches of up to `most`, to the pictures that warm the detector up.
+def _warm_batches(config: Any, max_batch: int) -> None:
+    """Add a tile, and batches of up to `max_batch`, to the pictures that warm the detector up.
 
     A GPU prepares its kernels for each new shape, or captures a graph of them.
     """
@@ -168,7 +168,7 @@ def _warm_batches(config: Any, most: int) -> None:
     tile.name = "tile"
     tile.inputs[INPUT].dims[:2] = TILE_WH[::-1]
     for alone in list(config.model_warmup):
-        for batch in range(2, min(most, config.max_batch_size) + 1):
+        for batch in range(2, min(max_batch, config.max_batch_size) + 1):
             several = config.model_warmup.add()
             several.CopyFrom(alone)
             several.name, several.batch_size = f"{alone.name}, {batch} at once", batch
@@ -196,9 +196,13 @@ def _check_target(source: ModelSource, target: Path) -> None:
     message = f"{target}: wanted a new folder, or one that plates export --out wrote, got"
     if not is_laid_out(target) or target.resolve() == source.repository.resolve():
         raise SettingsError(f"{message} another; nothing in it was changed")
-    added = [path for name in MODELS for path in (target / name).glob("[0-9]*") if path.name != "1"]
-    if added:
-        raise SettingsError(f"{message} one with {added[0]}, which was added since and would go")
+    added_versions = [
+        path for name in MODELS for path in (target / name).glob("[0-9]*") if path.name != "1"
+    ]
+    if added_versions:
+        raise SettingsError(
+            f"{message} one with {added_versions[0]}, which was added since and would go"
+        )
 
 
 def _choose_files(
@@ -208,8 +212,8 @@ def _choose_files(
     if is_python(source, name):
         return {"model.py": source.repository / name / "1" / "model.py"}
     if name in EXPORTED:
-        exported = files_of(find_exported(source, name, spare))
-        return {f"model{file.suffix}": file for file in exported}
+        network_files = files_of(find_export(source, name, spare))
+        return {f"model{file.suffix}": file for file in network_files}
     if is_one_model:
         files = one_model.find_networks(source, name, spare)
         files["model.py"] = one_model.find_code(source, name)

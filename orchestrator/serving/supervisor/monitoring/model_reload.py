@@ -46,10 +46,10 @@ class ModelReload:
         Raises:
             ServerError: A model could not be loaded.
         """
-        done = [model for model, future in self._loading.items() if future.done()]
-        for model in done:
+        loaded_models = [model for model, future in self._loading.items() if future.done()]
+        for model in loaded_models:
             self._loading.pop(model).result()
-        return done
+        return loaded_models
 
     def is_loading(self, model: str) -> bool:
         return model in self._loading

@@ -37,7 +37,7 @@ class ServerLog:
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=200)
-        self._held: list[str] | None = []
+        self._start_errors: list[str] | None = []
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self._lines])
@@ -50,15 +50,15 @@ class ServerLog:
         for line in lines:
             self._lines.append(line)
             is_error = line.startswith(TELLING) and not any(part in line for part in NOISE)
-            if is_error and self._held is not None:
-                self._held.append(line)
-            is_shown = is_error and self._held is None
+            if is_error and self._start_errors is not None:
+                self._start_errors.append(line)
+            is_shown = is_error and self._start_errors is None
             logger.log(logging.ERROR if is_shown else logging.DEBUG, "%s", line.rstrip())
 
     def release(self) -> None:
         """Show errors from now on, and the earlier ones: they did not end the start."""
-        held, self._held = self._held or [], None
-        for line in held:
+        lines, self._start_errors = self._start_errors or [], None
+        for line in lines:
             logger.error("%s", line.rstrip())
 
     def theirs(self) -> list[str]:
@@ -85,8 +85,8 @@ class ServerLog:
 
     def reason(self) -> str:
         """Return, on one line, the best explanation of the server's failure."""
-        if unloaded := self.find_unloaded():
-            model, why = unloaded
+        if failure := self.find_unloaded():
+            model, why = failure
             return f"{model}: {why or self.last_words() or 'its worker died'}"
         for match in self._search(NOT_STARTED):
             return on_one_line(match[1])
@@ -109,5 +109,5 @@ def _is_telling(line: str) -> bool:
 
 def on_one_line(message: str) -> str:
     """Return a message of several lines as one line, without its Python stack."""
-    said = message.replace("\\n", "\n").replace('\\"', '"').partition("\n\nAt:")[0]
-    return textwrap.shorten(ELSEWHERE.sub("", said), MAX_CHARACTERS, placeholder=" ...")
+    text = message.replace("\\n", "\n").replace('\\"', '"').partition("\n\nAt:")[0]
+    return textwrap.shorten(ELSEWHERE.sub("", text), MAX_CHARACTERS, placeholder=" ...")

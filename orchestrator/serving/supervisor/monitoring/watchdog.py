@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from orchestrator.host.heartbeat import Beat, State
-from orchestrator.serving.supervisor.monitoring.workers import Worker, queued_s
+from orchestrator.serving.supervisor.monitoring.workers import Worker, measure_queued_s
 
 STOPPED_S = 0.6
 """Time after which a stopped worker hangs. It is longer than one long check: a whole service may be
@@ -35,27 +35,27 @@ class Watchdog:
     The time in which a worker waits for a core does not count: others use the machine.
 
     Args:
-        read: Returns the last heartbeat of a process.
+        read_beat: Returns the last heartbeat of a process.
         clock: Returns the time in seconds.
-        queued: Returns the seconds that a process has waited for a core.
+        measure_queued: Returns the seconds that a process has waited for a core.
     """
 
     def __init__(
         self,
-        read: Callable[[int], Beat],
+        read_beat: Callable[[int], Beat],
         clock: Callable[[], float],
-        queued: Callable[[int], float] = queued_s,
+        measure_queued: Callable[[int], float] = measure_queued_s,
     ) -> None:
-        self._read, self._clock, self._queued = read, clock, queued
-        self._looked = clock()
+        self._read_beat, self._clock, self._measure_queued = read_beat, clock, measure_queued
+        self._last_look_s = clock()
         self._steps: dict[int, _Step] = {}
 
     def find(self, workers: Iterable[Worker]) -> list[tuple[Worker, Beat, str]]:
         """Return the hung workers, each with its heartbeat and the reason."""
         now = self._clock()
-        passed_s = min(now - self._looked, MAX_LOOK_S)
-        self._looked = now
-        steps = {worker.pid: self._follow(worker, passed_s) for worker in workers}
+        elapsed_s = min(now - self._last_look_s, MAX_LOOK_S)
+        self._last_look_s = now
+        steps = {worker.pid: self._follow(worker, elapsed_s) for worker in workers}
         self._steps = steps
         return [
             (worker, step.beat, reason)
@@ -63,13 +63,14 @@ class Watchdog:
             if (reason := self._hang_reason(worker, step := steps[worker.pid]))
         ]
 
-    def _follow(self, worker: Worker, passed_s: float) -> _Step:
-        beat = self._read(worker.pid)
+    def _follow(self, worker: Worker, elapsed_s: float) -> _Step:
+        beat = self._read_beat(worker.pid)
         step = self._steps.get(worker.pid)
         if step is None or step.beat != beat or step.is_stopped != worker.is_stopped:
             is_watched = beat.state is State.WORKING and beat.limit_s > 0
-            return _Step(beat, worker.is_stopped, self._queued(worker.pid) if is_watched else 0.0)
-        step.seconds += passed_s
+            queued_s = self._measure_queued(worker.pid) if is_watched else 0.0
+            return _Step(beat, worker.is_stopped, queued_s)
+        step.seconds += elapsed_s
         return step
 
     def _hang_reason(self, worker: Worker, step: _Step) -> str:
@@ -80,7 +81,7 @@ class Watchdog:
         if step.beat.state is State.IDLE or not limit_s or step.seconds < limit_s:
             return ""
         if step.seconds < STARVED * limit_s:
-            queued_s = self._queued(worker.pid) - step.queued_s
+            queued_s = self._measure_queued(worker.pid) - step.queued_s
             if step.beat.state is State.WAITING or step.seconds - queued_s < limit_s:
                 return ""
         return f"hung for {step.seconds:.1f} s"

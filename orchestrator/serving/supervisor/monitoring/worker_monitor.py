@@ -121,7 +121,7 @@ class WorkerMonitor:
         self._watchdog = Watchdog(heartbeats.read, clock)
         self._old: dict[str, set[int]] = {}  # workers that are being replaced, by model
         self._again: set[str] = set()  # models that lost a new worker in the meantime
-        self._retired: dict[int, float] = {}  # replaced workers; each idle since when
+        self._idle_since_s: dict[int, float] = {}  # replaced workers; each idle since when
         self._deaths = 0
 
     def check(self) -> bool:
@@ -130,9 +130,9 @@ class WorkerMonitor:
             for worker in self._workers.dead():
                 beat = self._heartbeats.read(worker.pid)
                 self._replace_lost(worker, worker.exit_reason, beat)
-            everybody = [*self._workers.alive(), *self._workers.itself()]
-            known = [*filter(self._workers.is_known, everybody)]
-            for worker, beat, reason in self._watchdog.find(known):
+            workers = [*self._workers.alive(), *self._workers.itself()]
+            known_workers = [*filter(self._workers.is_known, workers)]
+            for worker, beat, reason in self._watchdog.find(known_workers):
                 self._replace_lost(worker, reason, beat)
             self._end_retired()
             self._finish()
@@ -163,7 +163,7 @@ class WorkerMonitor:
             ServerError: The process is the server itself, or a worker whose model is unknown.
         """
         self._workers.forget(worker)
-        if self._retired.pop(worker.pid, None) is not None and worker.exit_reason:
+        if self._idle_since_s.pop(worker.pid, None) is not None and worker.exit_reason:
             return
         self._report(worker, reason, beat)
         self._deaths += 1
@@ -202,13 +202,13 @@ class WorkerMonitor:
 
     def _is_served(self, model: str) -> bool:
         """Tell whether at least one worker of the model answers."""
-        others = [worker for worker in self._workers.alive() if worker.model == model]
-        return any(self._workers.is_known(other) and not other.is_stopped for other in others)
+        workers = [worker for worker in self._workers.alive() if worker.model == model]
+        return any(self._workers.is_known(worker) and not worker.is_stopped for worker in workers)
 
     def _finish(self) -> None:
         for model in self._reload.finish():
             logger.warning("%s has new workers", model)
-            self._retired |= dict.fromkeys(self._old.pop(model), self._clock())
+            self._idle_since_s |= dict.fromkeys(self._old.pop(model), self._clock())
             if model in self._again:
                 self._again.remove(model)
                 self._replace(model)
@@ -216,13 +216,13 @@ class WorkerMonitor:
                 self._notify(WorkersReplaced(model))
 
     def _end_retired(self) -> None:
-        here = [worker for worker in self._workers.alive() if worker.pid in self._retired]
-        self._retired = {worker.pid: self._retired[worker.pid] for worker in here}
+        here = [worker for worker in self._workers.alive() if worker.pid in self._idle_since_s]
+        self._idle_since_s = {worker.pid: self._idle_since_s[worker.pid] for worker in here}
         now = self._clock()
         for worker in here:
             if not self._has_no_call(worker.pid):
-                self._retired[worker.pid] = now
-            elif now - self._retired[worker.pid] > RETIRED_S:
-                del self._retired[worker.pid]
+                self._idle_since_s[worker.pid] = now
+            elif now - self._idle_since_s[worker.pid] > RETIRED_S:
+                del self._idle_since_s[worker.pid]
                 self._workers.forget(worker)
                 self._send(worker.pid, signal.SIGKILL)

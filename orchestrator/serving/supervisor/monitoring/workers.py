@@ -64,9 +64,9 @@ class Workers:
     def __init__(self, server: int) -> None:
         self._server = server
         self._models: dict[int, str] = {}
-        self._forgotten: set[int] = set()
+        self._forgotten_pids: set[int] = set()
         self._pids: set[int] = set()
-        self._listed = float("-inf")
+        self._last_listing_s = float("-inf")
         self.list_every_s = 0.0
 
     def alive(self) -> list[Worker]:
@@ -88,19 +88,23 @@ class Workers:
 
     def forget(self, worker: Worker) -> None:
         """Do not report this worker's death again: Triton reaps it only at its own end."""
-        self._forgotten.add(worker.pid)
+        self._forgotten_pids.add(worker.pid)
 
     def is_known(self, worker: Worker) -> bool:
         """Tell whether the worker was not forgotten."""
-        return worker.pid not in self._forgotten
+        return worker.pid not in self._forgotten_pids
 
     def _zombies(self) -> list[Worker]:
-        return [w for w in self._look() if w.state == DEAD and w.pid not in self._forgotten]
+        return [
+            worker
+            for worker in self._look()
+            if worker.state == DEAD and worker.pid not in self._forgotten_pids
+        ]
 
     def _look(self) -> Iterator[Worker]:
-        if time.monotonic() - self._listed >= self.list_every_s:
+        if time.monotonic() - self._last_listing_s >= self.list_every_s:
             self._pids.update(_children(self._server))
-            self._listed = time.monotonic()
+            self._last_listing_s = time.monotonic()
         for pid in sorted(self._pids):
             with suppress(OSError):  # the process may have ended
                 fields = read_stat(pid)
@@ -113,7 +117,7 @@ class Workers:
     def _drop(self, pid: int) -> None:
         """Forget all about a process; its number is used again."""
         self._pids.remove(pid)
-        self._forgotten.discard(pid)
+        self._forgotten_pids.discard(pid)
         self._models.pop(pid, None)
 
     def _is_worker(self, pid: int) -> bool:
@@ -136,7 +140,7 @@ class Workers:
         return Worker(pid, model, state, describe_exit(exit_code))
 
 
-def queued_s(pid: int) -> float:
+def measure_queued_s(pid: int) -> float:
     """Return the seconds that the threads of a process were ready to run and had no core.
 
     Source: Linux kernel, "Documentation/scheduler/sched-stats.rst".

@@ -48,11 +48,11 @@ def test_another_language_reads_the_plates(
     shutil.copy(STREET, tmp_path / "car.jpg")
     (tmp_path / file).write_text(here(BLOCKS[title], gateway))
     environment = {**os.environ, "GOCACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
+    child = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert all(text in done.stdout for text in TEXTS)
+    assert child.returncode == 0, child.stderr
+    assert all(text in child.stdout for text in TEXTS)
 
 
 @contextmanager
@@ -77,23 +77,23 @@ def post(url: str, body: bytes) -> list[str]:
 
 def test_a_fastapi_application_reads_the_plates(gateway: InFront) -> None:
     pytest.importorskip("fastapi")
-    named: dict[str, object] = {}
-    exec(here(BLOCKS["FastAPI"], gateway), named)
-    with serving(named["app"]) as url:
+    names: dict[str, object] = {}
+    exec(here(BLOCKS["FastAPI"], gateway), names)
+    with serving(names["app"]) as url:
         assert post(f"{url}/gate", STREET.read_bytes()) == TEXTS
 
 
 def test_a_flask_application_reads_the_plates(gateway: InFront) -> None:
     pytest.importorskip("flask")
-    named: dict[str, object] = {"__name__": "application"}
-    exec(here(BLOCKS["Flask"], gateway), named)
-    caller = named["app"].test_client()
+    names: dict[str, object] = {"__name__": "application"}
+    exec(here(BLOCKS["Flask"], gateway), names)
+    caller = names["app"].test_client()
     answer = caller.post("/gate", data=STREET.read_bytes())
     assert [plate["text"] for plate in answer.json["plates"]] == TEXTS
-    refused = caller.post("/gate", data=b"no picture")
-    assert refused.status_code == 400
-    assert refused.json["error"].startswith("encoded_image: ")
-    named["plates"].close()
+    refusal = caller.post("/gate", data=b"no picture")
+    assert refusal.status_code == 400
+    assert refusal.json["error"].startswith("encoded_image: ")
+    names["plates"].close()
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])

@@ -34,9 +34,9 @@ def by_tasks(url: str, **options: object) -> list[PictureResult]:
 @pytest.mark.parametrize("options", [{}, {"in_flight": 2}])
 def test_each_picture_gets_its_own_result(wire: Wire, recognize: Callable, options: dict) -> None:
     results = recognize(wire.url, **options)
-    assert all(one.picture is given for one, given in zip(results, PICTURES, strict=True))
+    assert all(result.picture is picture for result, picture in zip(results, PICTURES, strict=True))
     assert [result.error or result.plates.texts for result in results[1::4]] == [[]] * 2
-    assert [one.plates.texts for one in (*results[::4], *results[3::4])] == [TEXTS] * 4
+    assert [result.plates.texts for result in (*results[::4], *results[3::4])] == [TEXTS] * 4
     assert {type(result.error) for result in results[2::4]} == {PictureError}
 
 
@@ -64,18 +64,18 @@ def test_asyncio_reads_crops_as_threads_do(wire: Wire, crops: list[np.ndarray]) 
 
 
 def test_texts_alone_come_with_boxes_and_nothing_else(client: PlateClient) -> None:
-    whole, asked = client.recognize(STREET), client.recognize(STREET, outputs=["texts"])
-    assert asked.texts == whole.texts == TEXTS
-    assert [*asked] == [Plate(plate.xyxy, text=plate.text) for plate in whole]
+    whole, with_texts = client.recognize(STREET), client.recognize(STREET, outputs=["texts"])
+    assert with_texts.texts == whole.texts == TEXTS
+    assert [*with_texts] == [Plate(plate.xyxy, text=plate.text) for plate in whole]
 
 
 def test_boxes_alone_are_there_without_reading(client: PlateClient) -> None:
-    found = client.recognize(STREET, outputs=[])
-    assert [*found] == [Plate(plate.xyxy) for plate in client.recognize(STREET)]
+    plates = client.recognize(STREET, outputs=[])
+    assert [*plates] == [Plate(plate.xyxy) for plate in client.recognize(STREET)]
 
 
 def test_a_client_that_is_installed_alone_recognises(client_only: ClientOnly, wire) -> None:
-    done = client_only.plates("recognize", STREET, "--url", wire.url)
-    assert done.returncode == 0
-    assert done.stderr.startswith("1 picture in ")
-    assert all(text in done.stdout for text in TEXTS)
+    child = client_only.plates("recognize", STREET, "--url", wire.url)
+    assert child.returncode == 0
+    assert child.stderr.startswith("1 picture in ")
+    assert all(text in child.stdout for text in TEXTS)

@@ -14,11 +14,11 @@ from workshop.rendering.scenery import scene
 
 @pytest.fixture(scope="module")
 def pictures() -> list[bytes]:
-    drawn = (
+    scenes = (
         scene([text], size_wh, seed=2).picture
         for text, size_wh in {"A123BC77": (320, 240), "M456OP199": (400, 224)}.items()
     )
-    return [cv2.imencode(".jpg", picture)[1].tobytes() for picture in drawn]
+    return [cv2.imencode(".jpg", picture)[1].tobytes() for picture in scenes]
 
 
 FORKING = """
@@ -68,9 +68,9 @@ def fork(wire: Wire, pictures, tmp_path: Path) -> Callable[[int], str]:
     def run(callers: int) -> str:
         flags = ["-W", "ignore::DeprecationWarning", "-c", FORKING]
         command = [sys.executable, *flags, wire.url, str(callers), *map(str, files)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        child = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        assert child.returncode == 0, child.stderr
+        return child.stdout.strip()
 
     return run
 

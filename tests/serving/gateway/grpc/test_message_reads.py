@@ -22,7 +22,7 @@ class Memory:
         self.reads = MessageReads(limits, lambda: self.bytes, self.trim)
         loop = asyncio.get_running_loop()
         self.messages = [loop.create_future() for _ in range(messages)]
-        self.tasks = [loop.create_task(self.read(one)) for one in self.messages]
+        self.tasks = [loop.create_task(self.read(message)) for message in self.messages]
 
     def trim(self) -> None:
         self.trims += 1
@@ -33,7 +33,7 @@ class Memory:
 
         return await self.reads.read(SimpleNamespace(read=read))
 
-    async def done(self) -> list[bool]:
+    async def list_ended(self) -> list[bool]:
         await asyncio.sleep(0.25)
         return [task.done() for task in self.tasks]
 
@@ -52,12 +52,12 @@ async def test_a_call_without_a_message_is_rejected() -> None:
 
 async def test_the_slowest_is_dropped_when_the_memory_is_short() -> None:
     memory = Memory(4)
-    assert await memory.done() == [False] * 4
+    assert await memory.list_ended() == [False] * 4
     memory.bytes += 25 * MIB  # three times the memory for bodies, and more
     with pytest.raises(ServiceFull, match="memory for bodies"):
         await memory.tasks[0]
     memory.bytes -= 25 * MIB
-    assert await memory.done() == [True, False, False, False]
+    assert await memory.list_ended() == [True, False, False, False]
     assert memory.trims == 1
     assert await memory.receive() == [b"late"] * 3
 
@@ -65,5 +65,5 @@ async def test_the_slowest_is_dropped_when_the_memory_is_short() -> None:
 async def test_few_messages_may_be_slow_whatever_the_memory() -> None:
     memory = Memory(2)
     memory.bytes += 1000 * MIB
-    assert await memory.done() == [False] * 2
+    assert await memory.list_ended() == [False] * 2
     assert await memory.receive() == [b"late"] * 2

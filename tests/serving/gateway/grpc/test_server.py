@@ -172,8 +172,8 @@ async def test_more_calls_at_once_are_refused() -> None:
     service = FakeService(free=asyncio.Event())
     async with serving(service, Limits(calls=1, connections=2)) as stub:
         delayed = [asyncio.ensure_future(stub.ModelInfer(request())) for _ in range(2)]
-        await service.seen.get()
-        await service.seen.get()
+        await service.events.get()
+        await service.events.get()
         assert (await stub.ModelInfer(request()).code()).name == "RESOURCE_EXHAUSTED"
         service.free.set()
         assert len(await asyncio.gather(*delayed)) == 2
@@ -184,10 +184,10 @@ async def test_a_call_of_a_client_that_hangs_up_is_cancelled(caplog) -> None:
     async with serving(service) as stub:
         call = stub.ModelInfer(request())
         waiting = asyncio.ensure_future(call.code())
-        assert await service.seen.get() == "call"
+        assert await service.events.get() == "call"
         call.cancel()
         await waiting
-        assert await service.seen.get() == "cancelled"
+        assert await service.events.get() == "cancelled"
     assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
 
 

@@ -109,9 +109,9 @@ READING_AS_JSON = {name: one for name, one in PLATE_AS_JSON.items() if name not 
 LIMITS = Limits(pictures=3)
 
 
-def recognized(sent: RestRequest, infer: FakeInfer) -> dict:
-    return json.loads(asyncio.run(recognize(sent, infer, LIMITS)).to_json())
+def recognize_with(request: RestRequest, infer: FakeInfer) -> dict:
+    return json.loads(asyncio.run(recognize(request, infer, LIMITS)).to_json())
 
 
-def read_out(sent: RestRequest, infer: FakeInfer) -> dict:
-    return json.loads(asyncio.run(read(sent, infer, LIMITS)).to_json())
+def read_with(request: RestRequest, infer: FakeInfer) -> dict:
+    return json.loads(asyncio.run(read(request, infer, LIMITS)).to_json())

@@ -33,13 +33,13 @@ def client_of(
     return TestClient(app, "http://localhost", client=(peer, 50000))
 
 
-def lasting_app(opened: Callable[[], AbstractAsyncContextManager[ASGIApp]]) -> ASGIApp:
+def lasting_app(open_app: Callable[[], AbstractAsyncContextManager[ASGIApp]]) -> ASGIApp:
     """Return an application that opens and closes another one inside its event loop."""
     inner: list[ASGIApp] = []
 
     async def live(receive: Receive, send: Send) -> None:
         await receive()
-        async with opened() as app:
+        async with open_app() as app:
             inner.append(app)
             await send({"type": "lifespan.startup.complete"})
             await receive()

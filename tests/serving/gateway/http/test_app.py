@@ -27,7 +27,7 @@ def options(tmp_path: Path) -> GatewayOptions:
 
 
 @pytest.mark.parametrize(
-    ("make", "path", "said"),
+    ("make", "path", "words"),
     [
         (make_app, "/readyz", b'"detail":"this gateway is about to end'),
         (make_app, "/v2/health/ready", b'"error":"this gateway is about to end'),
@@ -37,16 +37,16 @@ def options(tmp_path: Path) -> GatewayOptions:
     ],
 )
 def test_a_client_of_a_gateway_that_ends_is_sent_elsewhere(
-    options: GatewayOptions, make: Any, path: str, said: bytes
+    options: GatewayOptions, make: Any, path: str, words: bytes
 ) -> None:
     reply = client_of(options, make, is_leaving=True).get(path)
     assert (reply.status_code, reply.headers["connection"]) == (503, "close")
     assert reply.headers["retry-after"] == "1"
-    assert said in reply.content.replace(b'": "', b'":"')
+    assert words in reply.content.replace(b'": "', b'":"')
 
 
 @pytest.mark.parametrize(
-    ("path", "accept", "kind", "says"),
+    ("path", "accept", "kind", "words"),
     [
         pytest.param("/live", "text/html", "text/html", "--cameras", id="cameras"),
         pytest.param("/no/such", "text/html,*/*;q=0.8", "text/html", 'href="../page', id="deeper"),
@@ -55,15 +55,15 @@ def test_a_client_of_a_gateway_that_ends_is_sent_elsewhere(
     ],
 )
 def test_a_person_at_a_wrong_address_gets_a_page(
-    options: GatewayOptions, path: str, accept: str, kind: str, says: str
+    options: GatewayOptions, path: str, accept: str, kind: str, words: str
 ) -> None:
     reply = client_of(options).get(path, headers={"accept": accept})
     assert (reply.status_code, reply.headers["content-type"].partition(";")[0]) == (404, kind)
-    assert says in reply.text
+    assert words in reply.text
 
 
 @pytest.mark.parametrize(
-    ("path", "method", "allowed", "kind"),
+    ("path", "method", "methods", "kind"),
     [
         ("/v1/recognize", "GET", {"POST"}, "recognize"),
         ("/v1/plate-reader/", "GET", {"POST"}, "plate-reader"),
@@ -75,10 +75,10 @@ def test_a_person_at_a_wrong_address_gets_a_page(
     ],
 )
 def test_another_method_is_refused_and_noted(
-    options: GatewayOptions, path: str, method: str, allowed: set[str], kind: str
+    options: GatewayOptions, path: str, method: str, methods: set[str], kind: str
 ) -> None:
     reply = client_of(options).request(method, path)
-    assert (reply.status_code, {*reply.headers["allow"].split(", ")}) == (405, allowed)
+    assert (reply.status_code, {*reply.headers["allow"].split(", ")}) == (405, methods)
     line = json.loads(options.audit.read_text())
     assert (line["what"], line["status"], line["reason"]) == (kind, 405, "not served")
 
@@ -97,10 +97,10 @@ def test_answer_audit_and_header_have_the_id_of_a_rest_call(
 ) -> None:
     form = [("picture", ("a.jpg", b"none"))] * files
     reply = client_of(options).post(f"/v1/{path}", files=form, headers=headers)
-    line, made = json.loads(options.audit.read_text()), reply.headers["x-request-id"]
+    line, id = json.loads(options.audit.read_text()), reply.headers["x-request-id"]
     assert (line["status"], reply.status_code) == (status, status)
-    assert line["id"] == headers.get("x-request-id", made) == made != ""
-    assert reply.json().get("request_id", made) == made
+    assert line["id"] == headers.get("x-request-id", id) == id != ""
+    assert reply.json().get("request_id", id) == id
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics"])
@@ -136,8 +136,8 @@ def test_the_port_of_metrics_names_keys_to_this_machine_and_to_administrators(
     page = client.get("/metrics", headers={"x-api-key": key} if key else {})
     assert page.status_code == 200
     ends = [line for line in page.text.splitlines() if line.startswith(f"{ENDS}{{")]
-    named = ['{key="guest"} 60.0', '{key="second-key"} 3600.0']
-    assert ends == [ENDS + one for one in (named if is_named else ['{key=""} 60.0'])]
+    named_ends = ['{key="guest"} 60.0', '{key="second-key"} 3600.0']
+    assert ends == [ENDS + end for end in (named_ends if is_named else ['{key=""} 60.0'])]
 
 
 def make_counted(service: DataPlane) -> ASGIApp:

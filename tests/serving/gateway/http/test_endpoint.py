@@ -20,7 +20,7 @@ from orchestrator.serving.gateway.http.json_process import SMALL, Parser
 @pytest.mark.parametrize("size", ["0", "1", "100"])
 def test_a_size_within_the_limit_is_taken(size: str) -> None:
     headers = {"content-length": size, "content-encoding": "identity"}
-    assert announced_size(headers, most=100) == int(size)
+    assert announced_size(headers, max_bytes=100) == int(size)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_a_size_within_the_limit_is_taken(size: str) -> None:
 def test_what_is_not_announced_is_refused(
     length: str | None, headers: dict[str, str], kind: type[GatewayError]
 ) -> None:
-    announced = {} if length is None else {"content-length": length}
+    length_header = {} if length is None else {"content-length": length}
     with pytest.raises(kind, match="wanted"):
-        announced_size(announced | headers, most=100)
+        announced_size(length_header | headers, max_bytes=100)
 
 
 def end() -> None:

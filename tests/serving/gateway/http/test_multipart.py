@@ -8,12 +8,12 @@ from orchestrator.serving.gateway.http.multipart import FIELDS, FormError, parse
 from tests.serving.gateway.http.forms import BOUNDARY, CONTENT_TYPE, form, part
 
 
-def headed(more: str) -> bytes:
+def make_part(more: str) -> bytes:
     return part(b"x", f'form-data; name="picture"{more}')
 
 
-def named(filename: str) -> bytes:
-    return headed(f'; filename="{filename}"')
+def make_named_part(filename: str) -> bytes:
+    return make_part(f'; filename="{filename}"')
 
 
 def text(name: str, value: bytes) -> bytes:
@@ -30,10 +30,12 @@ def test_pictures_come_in_order_from_fields_of_any_of_these_names(
 
 
 def test_labels_are_no_pictures_and_may_be_anywhere() -> None:
-    body = form(text("camera_id", "въезд".encode()), named("a") * 4, text("timestamp", b"now"))
-    parsed = parse(body, CONTENT_TYPE, 4)
-    assert len(parsed.pictures) == 4
-    assert parsed.labels == {"camera_id": "въезд", "timestamp": "now"}
+    body = form(
+        text("camera_id", "въезд".encode()), make_named_part("a") * 4, text("timestamp", b"now")
+    )
+    parsed_form = parse(body, CONTENT_TYPE, 4)
+    assert len(parsed_form.pictures) == 4
+    assert parsed_form.labels == {"camera_id": "въезд", "timestamp": "now"}
 
 
 @pytest.mark.parametrize(
@@ -50,15 +52,15 @@ def test_labels_are_no_pictures_and_may_be_anywhere() -> None:
         (form(text("camera_id", b"\xff")), "wanted camera_id as text in UTF-8, got other bytes"),
         (part(b"", "form-data"), "got ''"),
         (part(b"", 'attachment; name="picture"'), "wanted fields"),
-        (headed("\r\nContent-Transfer-Encoding: base64"), "as they are, got one in 'base64'"),
-        (headed(f'; filename="{"a" * 4096}"'), "Maximum header size exceeded"),
-        (headed("\r\na: b" * 8), "Maximum header count exceeded"),
+        (make_part("\r\nContent-Transfer-Encoding: base64"), "as they are, got one in 'base64'"),
+        (make_part(f'; filename="{"a" * 4096}"'), "Maximum header size exceeded"),
+        (make_part("\r\na: b" * 8), "Maximum header count exceeded"),
         (
             f"--{BOUNDARY} \r\n\r\n--{BOUNDARY}--".encode(),
             "a line break behind each boundary, got",
         ),
-        (form(named("a") * 5), "wanted 1 to 4 pictures, got more"),
-        (form(named("a") * 7), "wanted 1 to 4 pictures, got more"),
+        (form(make_named_part("a") * 5), "wanted 1 to 4 pictures, got more"),
+        (form(make_named_part("a") * 7), "wanted 1 to 4 pictures, got more"),
     ],
 )
 def test_a_form_that_is_no_form_of_pictures_is_refused(body: bytes, message: str) -> None:
@@ -89,5 +91,5 @@ def test_a_form_needs_a_boundary(boundary: str, length: int) -> None:
     ],
 )
 def test_a_file_name_is_fit_to_be_shown(filename: str, expected: str) -> None:
-    (picture,) = parse(form(named(filename)), CONTENT_TYPE, 4).pictures
+    (picture,) = parse(form(make_named_part(filename)), CONTENT_TYPE, 4).pictures
     assert picture.filename == expected

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.http import schemas
 from orchestrator.serving.gateway.http.api_docs.api_examples import LABELS, PARAMETERS, PROBLEMS
-from orchestrator.serving.gateway.http.api_docs.api_page import page
+from orchestrator.serving.gateway.http.api_docs.api_page import render_page
 from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.labels import Labels, labels_of
 from orchestrator.serving.gateway.http.multipart import FIELDS
@@ -44,7 +44,7 @@ def references(part: Any) -> Iterator[str]:
             yield from references(value)
 
 
-def found(reference: str) -> Any:
+def resolve(reference: str) -> Any:
     part: Any = DOCUMENT
     for key in reference.removeprefix("#/").split("/"):
         part = part[key]
@@ -58,7 +58,7 @@ OPEN_PATHS = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]
 def test_every_path_of_the_contract_is_described_under_a_name_of_its_own() -> None:
     assert {*DOCUMENT["paths"]} == {*CALLS, *OPEN_PATHS}
     assert len({operation["operationId"] for operation in OPERATIONS}) == 9
-    assert all(map(found, references(DOCUMENT)))
+    assert all(map(resolve, references(DOCUMENT)))
     assert [DOCUMENT["paths"][path]["get"]["security"] for path in OPEN_PATHS] == [[]] * 5
 
 
@@ -95,14 +95,14 @@ def test_examples_of_parameters_and_labels_are_accepted() -> None:
 def test_a_call_has_parameters_with_examples_a_form_and_every_refusal(path: str) -> None:
     post, types = DOCUMENT["paths"][path]["post"], {"number": float, "integer": int, "string": str}
     examples = [
-        (type(one["example"]), types[one["schema"]["type"]])
-        for one in post["parameters"]
-        if "name" in one
+        (type(schema["example"]), types[schema["schema"]["type"]])
+        for schema in post["parameters"]
+        if "name" in schema
     ]
     assert examples
     assert [kinds for kinds in examples if kinds[0] is not kinds[1]] == []
     form = post["requestBody"]["content"]["multipart/form-data"]
-    assert [list(one["properties"]) for one in form["schema"]["oneOf"]] == [
+    assert [list(schema["properties"]) for schema in form["schema"]["oneOf"]] == [
         [name, *LABELS] for name in FIELDS
     ]
     assert list(form["encoding"]) == list(FIELDS)
@@ -129,6 +129,6 @@ def test_the_range_of_a_parameter_is_that_of_the_settings(name: str, edge: str) 
 def test_keys_are_needed_where_they_are_wanted(
     security: list, words: str, *, wants_keys: bool
 ) -> None:
-    told = document(wants_keys, Limits())
-    assert told["security"] == [*security, {"bearer": []}, {"key": []}]
-    assert words in Reader(page(told)).text
+    api = document(wants_keys, Limits())
+    assert api["security"] == [*security, {"bearer": []}, {"key": []}]
+    assert words in Reader(render_page(api)).text

@@ -32,8 +32,8 @@ def scope(
     }  # fmt: skip
 
 
-def twice(asked: dict[str, Any], name: bytes, value: bytes) -> dict[str, Any]:
-    return asked | {"headers": [*asked["headers"], (name, value)]}
+def twice(request_scope: dict[str, Any], name: bytes, value: bytes) -> dict[str, Any]:
+    return request_scope | {"headers": [*request_scope["headers"], (name, value)]}
 
 
 def own(**headers: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_a_probe_by_http_1_0_needs_no_host(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("origins", "asked"),
+    ("origins", "request_scope"),
     [
         pytest.param(PUBLIC, scope(host="10.1.2.3:8000"), id="any name elsewhere"),
         pytest.param(PUBLIC, probe("/"), id="no name elsewhere"),
@@ -88,12 +88,12 @@ def test_a_probe_by_http_1_0_needs_no_host(path: str) -> None:
         ),
     ],
 )
-def test_a_request_that_may_come_passes(origins: Origins, asked: dict[str, Any]) -> None:
-    origins.check(asked)
+def test_a_request_that_may_come_passes(origins: Origins, request_scope: dict[str, Any]) -> None:
+    origins.check(request_scope)
 
 
 @pytest.mark.parametrize(
-    ("origins", "asked", "status", "reason"),
+    ("origins", "request_scope", "status", "reason"),
     [
         *(
             pytest.param(LOCAL, scope(host=host), 421, "host", id=host)
@@ -110,9 +110,9 @@ def test_a_request_that_may_come_passes(origins: Origins, asked: dict[str, Any])
         ),
         pytest.param(NAMED, scope(host="10.1.2.3:8000"), 421, "host", id="not allowed elsewhere"),
         *(
-            pytest.param(origins, asked, 400, "host", id=f"one host is wanted {name}")
+            pytest.param(origins, request_scope, 400, "host", id=f"one host is wanted {name}")
             for name, origins in (("here", LOCAL), ("elsewhere", PUBLIC))
-            for asked in (scope(), scope(host=""), twice(own(), b"host", b"evil.example"))
+            for request_scope in (scope(), scope(host=""), twice(own(), b"host", b"evil.example"))
         ),
         pytest.param(LOCAL, probe("/v1/passes"), 400, "host", id="another path without a host"),
         pytest.param(LOCAL, probe("/v2/models/a/config"), 400, "host", id="of a model"),
@@ -141,10 +141,10 @@ def test_a_request_that_may_come_passes(origins: Origins, asked: dict[str, Any])
     ],
 )
 def test_a_request_of_another_name_or_page_is_refused(
-    origins: Origins, asked: dict[str, Any], status: int, reason: str
+    origins: Origins, request_scope: dict[str, Any], status: int, reason: str
 ) -> None:
     with pytest.raises(GatewayError) as raised:
-        origins.check(asked)
+        origins.check(request_scope)
     assert (raised.value.status, raised.value.reason) == (status, reason)
 
 
@@ -170,8 +170,8 @@ def test_an_allowed_site_may_read_the_answer(client: TestClient) -> None:
 
 
 def test_a_preflight_is_answered(client: TestClient) -> None:
-    asked = {"method": "POST", "headers": "content-type, x-api-key", "private-network": "true"}
-    headers = {f"access-control-request-{name}": value for name, value in asked.items()}
+    wishes = {"method": "POST", "headers": "content-type, x-api-key", "private-network": "true"}
+    headers = {f"access-control-request-{name}": value for name, value in wishes.items()}
     reply = client.options("/v1/recognize", headers={"origin": SHOP, **headers})
     assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (200, SHOP)
     assert "POST" in reply.headers["access-control-allow-methods"]

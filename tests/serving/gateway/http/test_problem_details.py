@@ -29,8 +29,8 @@ def test_a_problem_says_what_kind_it_is_and_what_it_was_here() -> None:
     ],
 )
 def test_a_kind_that_is_not_described_has_https_title(outcome: Outcome, title: str) -> None:
-    told = problem(outcome)
-    assert (told["type"], told["title"]) == ("about:blank", title)
+    members = problem(outcome)
+    assert (members["type"], members["title"]) == ("about:blank", title)
 
 
 @pytest.mark.parametrize("kind", errors.GatewayError.__subclasses__())

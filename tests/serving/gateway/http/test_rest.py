@@ -30,14 +30,14 @@ from tests.serving.gateway.http.rest_fakes import (
     UNREAD,
     FakeInfer,
     picture_file,
-    read_out,
-    recognized,
+    read_with,
+    recognize_with,
 )
 
 FILE = picture_file()
 
 
-def lying_picture() -> bytes:
+def make_lying_picture() -> bytes:
     """Return a picture of 20x10 pixels whose EXIF data rotate it by 90 degrees."""
     exif, file = Image.Exif(), io.BytesIO()
     exif[0x112] = 6
@@ -45,7 +45,7 @@ def lying_picture() -> bytes:
     return file.getvalue()
 
 
-BOTH = pytest.mark.parametrize("ask", [recognized, read_out])
+BOTH = pytest.mark.parametrize("ask", [recognize_with, read_with])
 
 
 @BOTH
@@ -89,22 +89,22 @@ def test_a_wrong_call_ends_before_the_model(
 )
 def test_a_body_of_these_types_is_a_picture(content_type: str) -> None:
     """A picture may have no plates."""
-    assert recognized(RestRequest(FILE, content_type), FakeInfer([()]))["pictures"] == [
+    assert recognize_with(RestRequest(FILE, content_type), FakeInfer([()]))["pictures"] == [
         {"name": "", **SIZE_AS_JSON, "plates": [], "seconds": SECONDS_AS_JSON}
     ]
 
 
 @BOTH
 def test_an_answer_bears_id_labels_and_the_time_of_now(ask: Callable) -> None:
-    begun = datetime.now(timezone.utc) - timedelta(milliseconds=1)  # cut off
+    start = datetime.now(timezone.utc) - timedelta(milliseconds=1)  # cut off
     labels = {"camera_id": "въезд 7", "timestamp": "2026-05-17T09:30:00+03:00"}
     infer = FakeInfer()
     query = [*labels.items(), ("text_threshold", "0.5")]
-    told = ask(RestRequest(FILE, query=query, id="one"), infer)
-    assert {*told} == {"request_id", "time", "pictures", *labels}
-    assert {name: told[name] for name in labels} == labels
-    assert told["request_id"] == "one"
-    assert begun <= datetime.fromisoformat(told["time"]) <= datetime.now(timezone.utc)
+    answer = ask(RestRequest(FILE, query=query, id="one"), infer)
+    assert {*answer} == {"request_id", "time", "pictures", *labels}
+    assert {name: answer[name] for name in labels} == labels
+    assert answer["request_id"] == "one"
+    assert start <= datetime.fromisoformat(answer["time"]) <= datetime.now(timezone.utc)
     assert infer.calls[0].parameters == {"text_threshold": "0.5"}
     assert {*ask(RestRequest(FILE), FakeInfer())} == {"request_id", "time", "pictures"}
 
@@ -112,32 +112,36 @@ def test_an_answer_bears_id_labels_and_the_time_of_now(ask: Callable) -> None:
 @BOTH
 @pytest.mark.parametrize(
     ("body", "size_wh"),
-    [(FILE, (20, 10)), (base64.b64encode(FILE), (20, 10)), (lying_picture(), (10, 20))],
+    [(FILE, (20, 10)), (base64.b64encode(FILE), (20, 10)), (make_lying_picture(), (10, 20))],
     ids=["file", "base64", "rotated by its EXIF data"],
 )
 def test_a_picture_is_decoded_and_its_header_read_once(
     ask: Callable, body: bytes, size_wh: tuple[int, int]
 ) -> None:
-    ran: Counter[str] = Counter()
-    sys.setprofile(lambda frame, event, _: ran.update({frame.f_code.co_name: event == "call"}))
+    call_counts: Counter[str] = Counter()
+    sys.setprofile(
+        lambda frame, event, _: call_counts.update({frame.f_code.co_name: event == "call"})
+    )
     try:
         (picture,) = ask(RestRequest(body), FakeInfer())["pictures"]
     finally:
         sys.setprofile(None)
-    assert [ran[one] for one in ("from_base64", "check_file", "_read_jpeg")] == [1, 1, 1]
+    assert [call_counts[name] for name in ("from_base64", "check_file", "_read_jpeg")] == [1, 1, 1]
     assert (picture["width"], picture["height"]) == size_wh
 
 
 def test_numbers_are_rounded() -> None:
     plate = replace(PLATE, xyxy=(10.04, 20.06, 110.5, 45.0), text_score=0.87654321,
                     candidates=(("A123BC77", 0.00004),))  # fmt: skip
-    (told,) = recognized(RestRequest(FILE), FakeInfer([(plate,)]))["pictures"][0]["plates"]
-    assert (told["xyxy"], told["text_score"]) == ([10.0, 20.1, 110.5, 45.0], 0.8765)
-    assert told["candidates"] == [{"text": "A123BC77", "score": 0.0}]
+    (answer_plate,) = recognize_with(RestRequest(FILE), FakeInfer([(plate,)]))["pictures"][0][
+        "plates"
+    ]
+    assert (answer_plate["xyxy"], answer_plate["text_score"]) == ([10.0, 20.1, 110.5, 45.0], 0.8765)
+    assert answer_plate["candidates"] == [{"text": "A123BC77", "score": 0.0}]
 
 
 def test_a_plate_has_everything_the_model_gives_and_no_text_if_it_was_not_read() -> None:
-    (picture,) = recognized(RestRequest(FILE), FakeInfer([(PLATE, UNREAD)]))["pictures"]
+    (picture,) = recognize_with(RestRequest(FILE), FakeInfer([(PLATE, UNREAD)]))["pictures"]
     plate, unread = picture["plates"]
     assert plate == PLATE_AS_JSON
     assert (unread["text"], unread["text_native"], unread["candidates"]) == ("", None, [])
@@ -151,8 +155,8 @@ READING = ("coordinates", *OF_A_READING)
 @pytest.mark.parametrize(
     ("ask", "name", "file", "outputs"),
     [
-        (recognized, "encoded_image", FILE, (*OUTPUTS, "stage_seconds")),
-        (read_out, "encoded_crop", HEADER_ALONE, READING),  # it cannot be unpacked
+        (recognize_with, "encoded_image", FILE, (*OUTPUTS, "stage_seconds")),
+        (read_with, "encoded_crop", HEADER_ALONE, READING),  # it cannot be unpacked
     ],
 )
 def test_the_model_is_called_with_the_file_as_it_came(
@@ -167,34 +171,34 @@ def test_the_model_is_called_with_the_file_as_it_came(
 
 
 def test_a_crop_is_read() -> None:
-    assert read_out(RestRequest(FILE), FakeInfer())["pictures"] == [
+    assert read_with(RestRequest(FILE), FakeInfer())["pictures"] == [
         {"name": "", **SIZE_AS_JSON, "plate": READING_AS_JSON}
     ]
 
 
 def test_the_reader_takes_no_parameter_of_the_detector() -> None:
     with pytest.raises(ParameterError, match="wanted some of text_threshold, got max_plates"):
-        read_out(RestRequest(FILE, query=[("max_plates", "1")]), FakeInfer())
+        read_with(RestRequest(FILE, query=[("max_plates", "1")]), FakeInfer())
 
 
 @pytest.mark.parametrize(
     ("ask", "entry", "kind", "message"),
     [
-        (recognized, PictureError("damaged"), PictureError, "damaged"),
+        (recognize_with, PictureError("damaged"), PictureError, "damaged"),
         (
-            recognized,
+            recognize_with,
             (replace(PLATE, detection_score=2.0),),
             ModelError,
             r"plates.0.detection_score: wanted at most 1",
         ),
         (
-            recognized,
+            recognize_with,
             (replace(PLATE, xyxy=(0.0, 0.0, float("nan"), 1.0)),),
             ModelError,
             r"plates.0.xyxy.2",
         ),
-        (read_out, (), ModelError, "wanted one reading of the crop, got 0"),
-        (read_out, (PLATE,) * 2, ModelError, "wanted one reading of the crop, got 2"),
+        (read_with, (), ModelError, "wanted one reading of the crop, got 0"),
+        (read_with, (PLATE,) * 2, ModelError, "wanted one reading of the crop, got 2"),
     ],
     ids=["picture", "score", "no number", "no reading", "two readings"],
 )
@@ -214,13 +218,13 @@ def test_an_answer_without_an_output_is_the_models_failure() -> None:
         asyncio.run(recognize(RestRequest(FILE), infer, LIMITS))
 
 
-@pytest.mark.parametrize("given", ["gate-7", "a" * 128])
-def test_a_callers_name_of_a_call_is_kept(given: str) -> None:
-    assert request_id(given) == given
+@pytest.mark.parametrize("name", ["gate-7", "a" * 128])
+def test_a_callers_name_of_a_call_is_kept(name: str) -> None:
+    assert request_id(name) == name
 
 
-@pytest.mark.parametrize("given", [None, "", "a" * 129, "a\nb", "probe"])
-def test_another_name_is_replaced(given: str | None) -> None:
-    made = request_id(given)
-    assert made != given
-    assert len(made) == 32
+@pytest.mark.parametrize("name", [None, "", "a" * 129, "a\nb", "probe"])
+def test_another_name_is_replaced(name: str | None) -> None:
+    new_name = request_id(name)
+    assert new_name != name
+    assert len(new_name) == 32

@@ -25,8 +25,8 @@ from tests.serving.gateway.http.rest_fakes import (
     UNREAD,
     FakeInfer,
     picture_file,
-    read_out,
-    recognized,
+    read_with,
+    recognize_with,
 )
 
 FILE, QUOTA = picture_file(), QuotaExceeded("rate", 1.0)
@@ -35,9 +35,9 @@ THREE = form(part(FILE), part(FILE), part(FILE))
 
 def test_pictures_of_a_form_are_calls_one_after_the_other() -> None:
     infer = FakeInfer([(PLATE,), (), (UNREAD,)])
-    told = recognized(RestRequest(THREE, CONTENT_TYPE, id="all"), infer)
+    answer = recognize_with(RestRequest(THREE, CONTENT_TYPE, id="all"), infer)
 
-    assert [len(picture["plates"]) for picture in told["pictures"]] == [1, 0, 1]
+    assert [len(picture["plates"]) for picture in answer["pictures"]] == [1, 0, 1]
     assert [call.id for call in infer.calls] == ["all/0", "all/1", "all/2"]
 
 
@@ -59,11 +59,10 @@ def test_the_pictures_of_a_form_share_the_time_of_one_call() -> None:
 
     limits = replace(LIMITS, call_s=0.2)
     answers = asyncio.run(recognize(RestRequest(THREE, CONTENT_TYPE), Stuck(), limits))
-    first, *others = json.loads(answers.to_json())["pictures"]
+    first, *late_pictures = json.loads(answers.to_json())["pictures"]
     assert len(first["plates"]) == 1
-    assert [(one["problem"]["status"], one["problem"]["reason"]) for one in others] == [
-        (504, "late"), (504, "late")
-    ]  # fmt: skip
+    problems = [picture["problem"] for picture in late_pictures]
+    assert [(problem["status"], problem["reason"]) for problem in problems] == [(504, "late")] * 2
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_a_service_without_room_for_the_first_picture_refuses_all(
 ) -> None:
     infer = FakeInfer(entries)
     with pytest.raises(type(entries[-1])):
-        recognized(RestRequest(THREE, CONTENT_TYPE), infer)
+        recognize_with(RestRequest(THREE, CONTENT_TYPE), infer)
     assert len(infer.calls) == calls
 
 
@@ -96,13 +95,13 @@ def test_a_service_without_room_for_the_first_picture_refuses_all(
 def test_of_several_pictures_one_that_fails_has_a_problem(
     body: bytes, entries: list, statuses: list[int | None]
 ) -> None:
-    told = recognized(RestRequest(body, CONTENT_TYPE), FakeInfer(entries))["pictures"]
-    problems = [picture.get("problem") for picture in told]
+    pictures = recognize_with(RestRequest(body, CONTENT_TYPE), FakeInfer(entries))["pictures"]
+    problems = [picture.get("problem") for picture in pictures]
     assert [problem and problem["status"] for problem in problems] == statuses
-    assert [len(picture.get("plates", [])) for picture in told] == [
+    assert [len(picture.get("plates", [])) for picture in pictures] == [
         int(status is None) for status in statuses
     ]
-    assert {picture["name"] for picture in told} == {"a.jpg"}
+    assert {picture["name"] for picture in pictures} == {"a.jpg"}
     (problem,) = filter(None, problems)
     assert {*problem} == {"type", "title", "status", "detail", "reason"}
 
@@ -110,10 +109,10 @@ def test_of_several_pictures_one_that_fails_has_a_problem(
 def test_of_several_crops_one_that_is_no_picture_has_a_problem() -> None:
     infer = FakeInfer()
     body = form(part(b"no picture"), part(FILE))
-    told = read_out(RestRequest(body, CONTENT_TYPE, id="all"), infer)["pictures"]
+    pictures = read_with(RestRequest(body, CONTENT_TYPE, id="all"), infer)["pictures"]
 
-    assert told[0]["problem"]["reason"] == "picture"
-    assert told[1] == {"name": "a.jpg", **SIZE_AS_JSON, "plate": READING_AS_JSON}
+    assert pictures[0]["problem"]["reason"] == "picture"
+    assert pictures[1] == {"name": "a.jpg", **SIZE_AS_JSON, "plate": READING_AS_JSON}
     assert [call.id for call in infer.calls] == ["all/1"]
 
 
@@ -130,5 +129,5 @@ def test_of_several_crops_one_that_is_no_picture_has_a_problem() -> None:
 def test_a_wrong_parameter_ends_the_call_before_the_model(query: list, message: str) -> None:
     infer = FakeInfer()
     with pytest.raises(ParameterError, match=message):
-        recognized(RestRequest(THREE, CONTENT_TYPE, query), infer)
+        recognize_with(RestRequest(THREE, CONTENT_TYPE, query), infer)
     assert infer.calls == []

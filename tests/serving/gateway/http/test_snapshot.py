@@ -33,22 +33,22 @@ def field(name: str, value: str) -> bytes:
     return part(value.encode(), f'form-data; name="{name}"')
 
 
-def answered(body: bytes, content_type: str, infer: FakeInfer) -> dict:
+def send_body(body: bytes, content_type: str, infer: FakeInfer) -> dict:
     call = take_apart(body, content_type)
     return json.loads(asyncio.run(recognize(call, infer, "one", {})).to_json())
 
 
-def answered_form(*fields: bytes, infer: FakeInfer | None = None) -> dict:
-    return answered(form(*fields), CONTENT_TYPE, infer or FakeInfer())
+def send_form(*fields: bytes, infer: FakeInfer | None = None) -> dict:
+    return send_body(form(*fields), CONTENT_TYPE, infer or FakeInfer())
 
 
-def answered_json(infer: FakeInfer | None = None, **values: object) -> dict:
-    return answered(json.dumps({"upload": TEXT} | values).encode(), JSON, infer or FakeInfer())
+def send_json(infer: FakeInfer | None = None, **values: object) -> dict:
+    return send_body(json.dumps({"upload": TEXT} | values).encode(), JSON, infer or FakeInfer())
 
 
 def test_a_plate_that_was_read_has_the_fields_of_their_api() -> None:
     infer = FakeInfer([(UNREAD, PLATE, replace(PLATE, format="kz_car"))])
-    answer = answered_form(UPLOAD, infer=infer)
+    answer = send_form(UPLOAD, infer=infer)
     first, second = answer["results"]
     assert first == {
         "box": {"xmin": 10, "ymin": 20, "xmax": 110, "ymax": 45},
@@ -68,31 +68,33 @@ def test_a_plate_that_was_read_has_the_fields_of_their_api() -> None:
     }
     assert second["region"]["code"] == "kz"
     assert answer["processing_time"] == 2187.5  # of all stages, in milliseconds
-    assert answered_form(UPLOAD, infer=FakeInfer([()]))["results"] == []
+    assert send_form(UPLOAD, infer=FakeInfer([()]))["results"] == []
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent_time", "answered_time"),
     [
         ("2026-05-17T09:30:00", "2026-05-17T09:30:00"),
         ("2026-05-17 09:30:00", "2026-05-17T09:30:00"),
         ("2026-05-17T09:30:00.5Z", "2026-05-17T09:30:00.5Z"),
     ],
 )
-def test_labels_come_back_with_times_as_their_clients_write_them(sent: str, told: str) -> None:
-    answer = answered_form(UPLOAD, field("camera_id", "въезд 7"), field("timestamp", sent))
+def test_labels_come_back_with_times_as_their_clients_write_them(
+    sent_time: str, answered_time: str
+) -> None:
+    answer = send_form(UPLOAD, field("camera_id", "въезд 7"), field("timestamp", sent_time))
     assert (answer["filename"], answer["version"]) == ("car.jpg", 1)
-    assert (answer["camera_id"], answer["timestamp"]) == ("въезд 7", told)
-    assert answered_json(camera_id=7)["camera_id"] == "7"
+    assert (answer["camera_id"], answer["timestamp"]) == ("въезд 7", answered_time)
+    assert send_json(camera_id=7)["camera_id"] == "7"
 
 
 def test_without_labels_the_camera_is_null_and_the_time_that_of_the_answer() -> None:
-    begun = datetime.now(timezone.utc) - timedelta(milliseconds=1)
-    told = answered_form(UPLOAD)
-    assert told["camera_id"] is None
-    assert told["timestamp"].endswith("Z")
-    at = datetime.fromisoformat(told["timestamp"].replace("Z", "+00:00"))
-    assert begun <= at <= datetime.now(timezone.utc)
+    start = datetime.now(timezone.utc) - timedelta(milliseconds=1)
+    answer = send_form(UPLOAD)
+    assert answer["camera_id"] is None
+    assert answer["timestamp"].endswith("Z")
+    answer_time = datetime.fromisoformat(answer["timestamp"].replace("Z", "+00:00"))
+    assert start <= answer_time <= datetime.now(timezone.utc)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_without_labels_the_camera_is_null_and_the_time_that_of_the_answer() -> 
 )
 def test_a_picture_comes_in_any_of_these_forms(body: bytes, content_type: str) -> None:
     infer = FakeInfer()
-    assert answered(body, content_type, infer)["results"][0]["plate"] == "a123bc77"
+    assert send_body(body, content_type, infer)["results"][0]["plate"] == "a123bc77"
     assert infer.calls[0].inputs == (PictureFile("encoded_image", FILE),)
     is_parsed_elsewhere = content_type != CONTENT_TYPE
     assert json_size(body, content_type) == len(body) * is_parsed_elsewhere
@@ -132,14 +134,14 @@ def test_thresholds_of_their_configuration_are_ours(
     fields: dict[str, object], parameters: dict[str, str]
 ) -> None:
     infer = FakeInfer()
-    answered_json(infer, **fields)
+    send_json(infer, **fields)
     assert infer.calls[0].parameters == parameters
 
 
 def test_fields_of_a_form_that_come_twice_or_are_unknown_are_ignored() -> None:
     infer = FakeInfer()
     regions = [field("regions", "ru"), field("regions", "kz")]
-    answered_form(UPLOAD, *regions, field("mmc", "true"), field("config", ""), infer=infer)
+    send_form(UPLOAD, *regions, field("mmc", "true"), field("config", ""), infer=infer)
     assert infer.calls[0].parameters == {}
 
 
@@ -170,7 +172,7 @@ def test_fields_of_a_form_that_come_twice_or_are_unknown_are_ignored() -> None:
 def test_a_wrong_field_is_refused_before_the_model(values: dict, message: str) -> None:
     infer = FakeInfer()
     with pytest.raises((ParameterError, PictureError), match=message):
-        answered_json(infer, **values)
+        send_json(infer, **values)
     assert infer.calls == []
 
 

@@ -69,10 +69,10 @@ def test_a_callers_texts_are_cut_off() -> None:
 def test_several_writers_share_a_file(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     file.write_bytes(line_of(Entry("before", "infer"), NOON))
-    with closing(Audit(file)) as one, closing(Audit(file)) as other:
-        one.write(Entry("one", "infer"))
-        other.write(Entry("other", "infer"))
-        one.write(Entry("one", "infer"))
+    with closing(Audit(file)) as first, closing(Audit(file)) as second:
+        first.write(Entry("one", "infer"))
+        second.write(Entry("other", "infer"))
+        first.write(Entry("one", "infer"))
     assert lines_of(file) == ["before", "one", "other", "one"]
 
 
@@ -178,12 +178,12 @@ def test_without_a_file_lines_go_to_standard_output_whose_reader_fails_no_call(
         "from orchestrator.serving.gateway.ops.audit import Audit, Entry\n"
         "audit = Audit(None)\n"
     )
-    done = subprocess.run(
+    child = subprocess.run(
         [sys.executable, "-c", start + code],
         cwd=PROJECT,
         capture_output=True,
         check=True,
         text=True,
     )
-    assert [json.loads(line)["client"] for line in done.stdout.splitlines()] == ["a"] * lines
-    assert done.stderr == (message and f"the audit loses lines: {message}\n")
+    assert [json.loads(line)["client"] for line in child.stdout.splitlines()] == ["a"] * lines
+    assert child.stderr == (message and f"the audit loses lines: {message}\n")

@@ -39,15 +39,15 @@ class Process:
     """A process that holds freed memory until it is trimmed."""
 
     def __init__(self) -> None:
-        self.used, self.freed, self.trims = 100 * MIB, 0, 0
+        self.used_bytes, self.freed_bytes, self.trims = 100 * MIB, 0, 0
         self.trimming = MemoryTrim(self.measure, self.trim)
 
     def measure(self) -> int:
-        return self.used + self.freed
+        return self.used_bytes + self.freed_bytes
 
     def trim(self) -> None:
         self.trims += 1
-        self.freed = 0
+        self.freed_bytes = 0
 
 
 @pytest.fixture
@@ -56,26 +56,26 @@ def process() -> Process:
 
 
 async def test_memory_that_a_flood_has_freed_is_given_back(process: Process) -> None:
-    process.freed = 500 * MIB
+    process.freed_bytes = 500 * MIB
     watch = asyncio.create_task(process.trimming.watch(lambda: 0))
     await asyncio.sleep(0)
-    assert (process.trims, process.freed) == (1, 0)
+    assert (process.trims, process.freed_bytes) == (1, 0)
     watch.cancel()
 
 
 def test_memory_above_the_least_is_kept_for_the_next_pictures(process: Process) -> None:
-    process.freed = 31 * MIB
+    process.freed_bytes = 31 * MIB
     process.trimming.look(0.0)
     assert process.trims == 0
-    process.freed, process.used = 0, 50 * MIB
+    process.freed_bytes, process.used_bytes = 0, 50 * MIB
     process.trimming.look(1.0)
-    process.used += 32 * MIB
+    process.used_bytes += 32 * MIB
     process.trimming.look(2.0)
     assert process.trims == 1
 
 
 def test_memory_that_is_in_use_is_looked_for_more_and_more_rarely(process: Process) -> None:
-    process.used += 200 * MIB
+    process.used_bytes += 200 * MIB
     for tenth in range(600):
         process.trimming.look(tenth / 10)
     assert process.trims == 10  # after 0, 0.4, 1.2, 2.8, 6 and 12.4 s, then each 10 s
@@ -84,21 +84,21 @@ def test_memory_that_is_in_use_is_looked_for_more_and_more_rarely(process: Proce
 def test_a_flood_never_has_much_memory(process: Process) -> None:
     highest = 0
     for tenth in range(100):
-        process.freed += 15 * MIB
-        highest = max(highest, process.freed)
+        process.freed_bytes += 15 * MIB
+        highest = max(highest, process.freed_bytes)
         process.trimming.look(tenth / 10)
     assert highest < 150 * MIB
-    process.freed = 0
+    process.freed_bytes = 0
     process.trimming.look(10.0)
     assert process.measure() == 100 * MIB
 
 
 def test_bodies_of_calls_are_no_flood(process: Process) -> None:
     process.trimming.look(0.0)
-    process.freed, process.trims = 140 * MIB, 0
+    process.freed_bytes, process.trims = 140 * MIB, 0
     for tenth in range(101):
         process.trimming.look(tenth / 10, held_bytes=50 * MIB)
-        process.freed = 140 * MIB
+        process.freed_bytes = 140 * MIB
     assert process.trims == 2
 
 

@@ -16,7 +16,7 @@ from orchestrator.serving.gateway.ops.metrics import Metrics, join
 from orchestrator.serving.gateway.policy.admission import Counts
 from tests.samples import PROJECT
 
-COUNTS = Counts(inside=5, waiting=3, in_work=2, delayed=7, bytes=1024)
+COUNTS = Counts(inside=5, waiting=3, in_work=2, delayed_rejections=7, bytes=1024)
 
 
 NONE = Counts(0, 0, 0, 0, 0)
@@ -45,12 +45,12 @@ def test_every_reason_is_there_before_the_first_call() -> None:
 
 def test_a_call_is_counted_by_front_model_and_key_and_a_refused_one_by_its_reason() -> None:
     metrics = make()
-    answered = Entry("key:north", "x", "plate_recognition", ms=2500, bytes=10, plates=3)
-    metrics.note("rest", answered)
+    entry = Entry("key:north", "x", "plate_recognition", ms=2500, bytes=10, plates=3)
+    metrics.note("rest", entry)
     reason = outcome_of(QuotaExceeded("too many")).reason
     metrics.note("kserve-grpc", Entry("192.0.2.1", "x", "plate_reader", reason=reason, ms=1000))
-    counted = samples_of(metrics.render())
-    assert {name: value for name, value in counted.items() if "bucket" not in name} == {
+    samples = samples_of(metrics.render())
+    assert {name: value for name, value in samples.items() if "bucket" not in name} == {
         "calls_total['rest', 'plate_recognition', 'ok']": 1,
         "calls_total['kserve-grpc', 'plate_reader', 'rate']": 1,
         "calls_by_key_total['north', 'ok']": 1,
@@ -59,16 +59,16 @@ def test_a_call_is_counted_by_front_model_and_key_and_a_refused_one_by_its_reaso
         "call_seconds_count['rest']": 1,
         "call_seconds_sum['rest']": 2.5,
     }
-    assert "call_seconds_bucket['rest', '2.0']" not in counted
-    assert counted["call_seconds_bucket['rest', '5.0']"] == 1
+    assert "call_seconds_bucket['rest', '2.0']" not in samples
+    assert samples["call_seconds_bucket['rest', '5.0']"] == 1
     assert b"192.0.2.1" not in metrics.render()
 
 
 def test_the_state_of_the_moment_connections_and_lost_lines_are_told() -> None:
     metrics = make(COUNTS)
     metrics.connections.set(4)
-    metrics.connections_dropped.inc(2)
-    metrics.audit_lost.inc()
+    metrics.dropped_connections.inc(2)
+    metrics.lost_audit_lines.inc()
     assert samples_of(metrics.render()) == {
         "inside[]": 5, "waiting[]": 3, "in_work[]": 2, "held[]": 7, "memory_bytes[]": 1024,
         "connections[]": 4, "connections_dropped_total[]": 2, "audit_lost_total[]": 1,
@@ -96,8 +96,8 @@ def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
     metrics = make()
     for number in (*range(3000), 0):
         metrics.note("rest", Entry(f"key:k{number}", "x"))
-    counted = samples_of(metrics.render())
-    by_key = {name: one for name, one in counted.items() if name.startswith("calls_by_key")}
+    samples = samples_of(metrics.render())
+    by_key = {name: value for name, value in samples.items() if name.startswith("calls_by_key")}
     assert (len(by_key), by_key["calls_by_key_total['other', 'ok']"]) == (1001, 2000)
     assert by_key["calls_by_key_total['k0', 'ok']"] == 2
     metrics = make()
@@ -107,10 +107,10 @@ def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
 
 
 def test_an_unknown_front_is_other_and_two_gateways_in_one_process_share_nothing() -> None:
-    one, other = make(), make()
-    one.note("smtp", Entry("a", "x"))
-    assert samples_of(one.render())["calls_total['other', 'other', 'ok']"] == 1
-    assert "calls_total['other', 'other', 'ok']" not in samples_of(other.render())
+    first, second = make(), make()
+    first.note("smtp", Entry("a", "x"))
+    assert samples_of(first.render())["calls_total['other', 'other', 'ok']"] == 1
+    assert "calls_total['other', 'other', 'ok']" not in samples_of(second.render())
 
 
 TRITONS = b"""# HELP nv_inference_count Number of inferences
@@ -126,7 +126,7 @@ plates_gateway_plates_total{a="b"} 9"""
 
 
 @pytest.mark.parametrize(
-    ("tritons", "kept"),
+    ("tritons", "kept_page"),
     [
         (TRITONS, TRITONS),
         (CLASH + b"\n" + TRITONS, TRITONS),
@@ -136,9 +136,11 @@ plates_gateway_plates_total{a="b"} 9"""
         (b"nv_x 1", b"nv_x 1\n"),  # without its last newline
     ],
 )
-def test_both_pages_are_one_without_series_of_ours_from_triton(tritons: bytes, kept: bytes) -> None:
+def test_both_pages_are_one_without_series_of_ours_from_triton(
+    tritons: bytes, kept_page: bytes
+) -> None:
     ours = make().render()
-    assert join(ours, tritons) == ours + kept
+    assert join(ours, tritons) == ours + kept_page
 
 
 GATEWAY = """
@@ -172,14 +174,14 @@ def families_of(page: bytes) -> list[tuple[str, str]]:
 def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) -> None:
     page_of(tmp_path, "")
     page = page_of(tmp_path, "sys.stdout.buffer.write(metrics.render())")
-    counted = samples_of(page)
-    assert counted["calls_total['rest', 'plate_reader', 'ok']"] == 2
-    assert counted["calls_by_key_total['north', 'ok']"] == 2
-    assert (counted["plates_total[]"], counted["body_bytes_total[]"]) == (4, 20)
-    assert counted["call_seconds_bucket['rest', '0.05']"] == 2
-    assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
+    samples = samples_of(page)
+    assert samples["calls_total['rest', 'plate_reader', 'ok']"] == 2
+    assert samples["calls_by_key_total['north', 'ok']"] == 2
+    assert (samples["plates_total[]"], samples["body_bytes_total[]"]) == (4, 20)
+    assert samples["call_seconds_bucket['rest', '0.05']"] == 2
+    assert (samples["inside[]"], samples["connections[]"]) == (2, 6)
     ends = ("key_expires_in_seconds['north']", "certificate_expires_in_seconds['chain.pem']")
-    assert [counted[end] for end in ends] == [60, 30]
+    assert [samples[end] for end in ends] == [60, 30]
     alone = make()
     alone.note("rest", Entry("key:north", "x", "plate_reader"))
     alone.note_key_ends({"north": 60.0})
@@ -197,5 +199,5 @@ def test_the_ends_of_keys_and_of_the_certificate_are_told_while_they_are_there()
         "certificate_expires_in_seconds['chain.pem']": 3600.0,
     }
     metrics.note_key_ends({})
-    gone = {f"key_expires_in_seconds['{name}']": math.inf for name in ("north", "south")}
-    assert gone.items() <= samples_of(metrics.render()).items()
+    missing_ends = {f"key_expires_in_seconds['{name}']": math.inf for name in ("north", "south")}
+    assert missing_ends.items() <= samples_of(metrics.render()).items()

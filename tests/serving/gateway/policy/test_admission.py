@@ -23,7 +23,9 @@ def test_a_call_counts_until_its_end_or_failure() -> None:
     admitting = admission(memory_mb=1)
     assert admitting.counts() == NOTHING
     with enter(admitting, client(), MIB):  # one body may be as large as the memory
-        assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, delayed=0, bytes=MIB)
+        assert admitting.counts() == Counts(
+            inside=1, waiting=0, in_work=0, delayed_rejections=0, bytes=MIB
+        )
     with pytest.raises(KeyError), enter(admitting, client(), 7):
         raise KeyError
     assert admitting.counts() == NOTHING
@@ -48,15 +50,15 @@ def test_one_second_of_a_client_s_calls_may_come_at_once_and_the_next_when_the_r
 
 def test_a_call_that_finds_no_room_costs_nothing_of_the_rate() -> None:
     admitting = admission(calls=1, waiting=1)
-    others = enter(admitting, client("b"), 0), enter(admitting, client("c"), 0)
-    with others[0], others[1], pytest.raises(ServiceFull, match="places"):
+    slots = enter(admitting, client("b"), 0), enter(admitting, client("c"), 0)
+    with slots[0], slots[1], pytest.raises(ServiceFull, match="places"):
         enter_often(admitting, client(rate=1.0), 1)
     enter_often(admitting, client(rate=1.0), 1)
     assert admitting.counts() == NOTHING
 
 
 @pytest.mark.parametrize(
-    ("calls", "inside", "late", "others", "error"),
+    ("calls", "inside", "late_call", "later_calls", "error"),
     [
         (
             1,
@@ -74,8 +76,8 @@ def test_a_call_that_finds_no_room_costs_nothing_of_the_rate() -> None:
 def test_a_call_beyond_a_limit_is_refused_until_another_ends(
     calls: int,
     inside: list[tuple[str, int]],
-    late: tuple[str, int],
-    others: list[tuple[str, int]],
+    late_call: tuple[str, int],
+    later_calls: list[tuple[str, int]],
     error: GatewayError,
 ) -> None:
     admitting = admission(calls=1, waiting=2, memory_mb=1)
@@ -85,13 +87,13 @@ def test_a_call_beyond_a_limit_is_refused_until_another_ends(
 
     with ExitStack() as stack:
         _ = [stack.enter_context(enter_with(*call)) for call in inside]
-        with pytest.raises(type(error), match=str(error)) as refused, enter_with(*late):
+        with pytest.raises(type(error), match=str(error)) as refused, enter_with(*late_call):
             pytest.fail("it has a place")
         assert refused.value.retry_after_s == 1.0
-        _ = [stack.enter_context(enter_with(*call)) for call in others]
-        sizes = [size for _, size in (*inside, *others)]
+        _ = [stack.enter_context(enter_with(*call)) for call in later_calls]
+        sizes = [size for _, size in (*inside, *later_calls)]
         assert (admitting.counts().inside, admitting.counts().bytes) == (len(sizes), sum(sizes))
-    with enter_with(*late):
+    with enter_with(*late_call):
         assert admitting.counts().inside == 1
 
 
@@ -110,11 +112,11 @@ class Sleeper:
     """A sleep that ends when the test wakes it; it records its duration."""
 
     def __init__(self) -> None:
-        self.asked: list[float] = []
+        self.pauses_s: list[float] = []
         self.wake = asyncio.Event()
 
     async def __call__(self, seconds: float) -> None:
-        self.asked.append(seconds)
+        self.pauses_s.append(seconds)
         await self.wake.wait()
 
 
@@ -131,7 +133,7 @@ async def test_the_first_rejections_of_a_second_are_sent_at_once() -> None:
     assert [task.done() for task in tasks] == [True] * 20 + [False] * 3
     tasks[-1].cancel()  # its client hangs up
     await settle()
-    assert (sleeper.asked, admitting.counts().delayed) == ([1.0] * 3, 2)
+    assert (sleeper.pauses_s, admitting.counts().delayed_rejections) == ([1.0] * 3, 2)
     clock.now += 1
     assert [task.done() for task in await reject(admitting, ["a"] * 20)] == [True] * 20
     sleeper.wake.set()
@@ -139,14 +141,16 @@ async def test_the_first_rejections_of_a_second_are_sent_at_once() -> None:
     assert admitting.counts() == NOTHING
 
 
-@pytest.mark.parametrize(("clients", "most"), [(50, 2000), (1, 125)], ids=["all", "of a client"])
-async def test_so_many_rejections_are_delayed(clients: int, most: int) -> None:
+@pytest.mark.parametrize(
+    ("clients", "max_delayed"), [(50, 2000), (1, 125)], ids=["all", "of a client"]
+)
+async def test_so_many_rejections_are_delayed(clients: int, max_delayed: int) -> None:
     """Otherwise a client that retries at once would use up the CPU."""
     admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
-    tasks = await reject(admitting, [f"c{i % clients}" for i in range(20 + most + 3)])
-    assert [task.done() for task in tasks] == [True] * 20 + [False] * most + [True] * 3
-    other = await reject(admitting, ["other"])
-    assert other[0].done() is (most == 2000)
+    tasks = await reject(admitting, [f"c{i % clients}" for i in range(20 + max_delayed + 3)])
+    assert [task.done() for task in tasks] == [True] * 20 + [False] * max_delayed + [True] * 3
+    tasks_of_other = await reject(admitting, ["other"])
+    assert tasks_of_other[0].done() is (max_delayed == 2000)
     sleeper.wake.set()
-    await asyncio.gather(*tasks, *other)
+    await asyncio.gather(*tasks, *tasks_of_other)
     assert admitting.counts() == NOTHING

@@ -15,13 +15,15 @@ from tests.serving.gateway.stories import NOTHING, Story, client, enter, settle,
 async def test_turns_come_by_priority_and_arrival() -> None:
     story = Story(waiting=4)
     tasks = [
-        await story.start(*one)
-        for one in [
+        await story.start(*call)
+        for call in [
             ("first", ARCHIVE), ("archive", ARCHIVE), ("a", USUAL), ("gate", GATE), ("b", USUAL)
         ]
     ]  # fmt: skip
     assert story.began == ["first"]
-    assert story.admission.counts() == Counts(5, waiting=4, in_work=1, delayed=0, bytes=0)
+    assert story.admission.counts() == Counts(
+        5, waiting=4, in_work=1, delayed_rejections=0, bytes=0
+    )
     await story.finish(*tasks)
     assert story.began == ["first", "gate", "a", "b", "archive"]
     assert story.admission.counts() == NOTHING
@@ -30,11 +32,13 @@ async def test_turns_come_by_priority_and_arrival() -> None:
 async def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
     story = Story(waiting=3)
     work = await story.start("work", ARCHIVE)
-    waiting = [await story.start(*one) for one in [("x", ARCHIVE), ("y", ARCHIVE), ("z", USUAL)]]
+    waiting = [await story.start(*call) for call in [("x", ARCHIVE), ("y", ARCHIVE), ("z", USUAL)]]
     gate = await story.start("gate", GATE)
     with pytest.raises(Evicted, match="a call of better priority took the place"):
         await waiting[1]
-    assert story.admission.counts() == Counts(4, waiting=3, in_work=1, delayed=0, bytes=0)
+    assert story.admission.counts() == Counts(
+        4, waiting=3, in_work=1, delayed_rejections=0, bytes=0
+    )
     await story.finish(work, gate, waiting[0], waiting[2])
     assert story.ended == ["work", "gate", "z", "x"]
 
@@ -44,20 +48,20 @@ async def test_each_gate_takes_another_place() -> None:
     work = await story.start("work", ARCHIVE)
     waiting = [await story.start("x", ARCHIVE), await story.start("y", ARCHIVE)]
     gates = [asyncio.create_task(story.call(client(name, priority=GATE), 0)) for name in ("g", "h")]
-    refused = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [type(one) for one in refused] == [Evicted, Evicted]
+    errors = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(error) for error in errors] == [Evicted, Evicted]
     await story.finish(work, *gates)
     assert story.ended == ["work", "g", "h"]
 
 
 @pytest.mark.parametrize(
-    ("priority", "others"),
+    ("priority", "other_priority"),
     [pytest.param(GATE, GATE, id="equal"), pytest.param(ARCHIVE, USUAL, id="worse")],
 )
-async def test_only_a_better_priority_takes_a_place(priority: int, others: int) -> None:
+async def test_only_a_better_priority_takes_a_place(priority: int, other_priority: int) -> None:
     story = Story(waiting=3)
-    tasks = [await story.start(name, others) for name in "abc"]
-    tasks.append(await upload(story, "d", others, 0))
+    tasks = [await story.start(name, other_priority) for name in "abc"]
+    tasks.append(await upload(story, "d", other_priority, 0))
     with pytest.raises(ServiceFull, match="all places are taken"):
         await (await story.start("late", priority))
     assert [task.done() for task in tasks] == [False] * 4
@@ -85,9 +89,11 @@ async def test_a_gate_takes_as_many_places_as_its_body_needs() -> None:
         for name, size in [("s", 10), ("l", MIB // 2), ("m", MIB // 4)]
     ]
     gate = await story.start("gate", GATE, MIB - 10)
-    refused = await asyncio.gather(*large, return_exceptions=True)
-    assert [type(one) for one in refused] == [Evicted, Evicted]
-    assert story.admission.counts() == Counts(3, waiting=2, in_work=1, delayed=0, bytes=MIB)
+    errors = await asyncio.gather(*large, return_exceptions=True)
+    assert [type(error) for error in errors] == [Evicted, Evicted]
+    assert story.admission.counts() == Counts(
+        3, waiting=2, in_work=1, delayed_rejections=0, bytes=MIB
+    )
     assert await story.finish(work, small, gate) == [None, None, None]
 
 
@@ -106,7 +112,7 @@ async def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str
     """Cancel each of three calls, some steps of the loop after the first slot is handed over."""
     order, before = ["work", "next", "last"], min(steps, 4)
     story = Story()
-    tasks = {one: asyncio.create_task(story.call(client(one), 0)) for one in order}
+    tasks = {caller: asyncio.create_task(story.call(client(caller), 0)) for caller in order}
     await settle(before)
     story.done.set()
     await settle(steps - before)
@@ -125,7 +131,7 @@ async def test_a_call_that_lost_its_place_may_be_cancelled_too() -> None:
     await settle(1)
     waiting.cancel()
     ends = await story.finish(work, waiting, gate)
-    assert [type(one) for one in ends] == [type(None), asyncio.CancelledError, type(None)]
+    assert [type(end) for end in ends] == [type(None), asyncio.CancelledError, type(None)]
     assert story.admission.counts() == NOTHING
 
 

@@ -86,7 +86,7 @@ async def test_pictures_in_work_fit_the_memory(priority: int, at_once: int) -> N
     tasks = [await story.start(name, priority, cost=HALF) for name in "abc"]
     assert story.began == [*"abc"[:at_once]]
     counts = story.admission.counts()
-    assert (counts.in_work, counts.unpacked) == (at_once, at_once * MIB // 2)
+    assert (counts.in_work, counts.picture_bytes) == (at_once, at_once * MIB // 2)
     tasks.append(await story.start("gate", GATE, cost=HALF))
     assert story.admission.counts().in_work == 2
     await story.finish(*tasks)
@@ -97,7 +97,7 @@ async def test_pictures_in_work_fit_the_memory(priority: int, at_once: int) -> N
 async def test_a_small_picture_does_not_pass_a_large_one_that_waits_for_memory() -> None:
     story = Story(calls=3, picture_mb=1, waiting=5)
     large = Cost(MIB)
-    tasks = [await story.start(*one, cost=large) for one in [("a", USUAL), ("b", USUAL)]]
+    tasks = [await story.start(*call, cost=large) for call in [("a", USUAL), ("b", USUAL)]]
     tasks.append(await story.start("small", cost=Cost(1)))
     assert story.began == ["a"]
     await story.finish(*tasks)
@@ -127,7 +127,7 @@ async def test_two_who_announce_bodies_do_not_shut_a_gate_out(
     limits: dict[str, int], size: int, uploads: int, message: str
 ) -> None:
     story = Story(**limits)
-    tasks = [await upload(story, "ab"[n % 2], USUAL, size) for n in range(uploads)]
+    tasks = [await upload(story, "ab"[number % 2], USUAL, size) for number in range(uploads)]
     with pytest.raises(ServiceFull, match=message):
         await tasks[-1]
     await story.finish(await story.start("gate", GATE, size))
@@ -160,7 +160,7 @@ async def test_uploads_are_evicted_before_calls_that_wait_and_the_latest_first()
     assert (early.done(), waits[1].done()) == (True, False)
     gates.append(await story.start("gate", GATE))
     await story.finish(waits[0], *gates)
-    kinds = [type(one.exception()) for one in (early, late, waits[1])]
+    kinds = [type(task.exception()) for task in (early, late, waits[1])]
     assert kinds == [Evicted, Evicted, Evicted]
 
 
@@ -194,12 +194,12 @@ class TestUploads:
         self.clock = Clock()
         self.clock.now = 0.0
         slots = Slots(Limits(calls=50, memory_mb=8, body_mb=4), self.clock)
-        evicted = list[str]()
+        evicted_names = list[str]()
         uploads = [Slot(client(f"c{number}"), is_receiving=True) for number in range(count)]
-        for one in uploads:
-            one.evict = partial(evicted.append, one.client.name)
-            slots.add(one)
-        return slots, uploads, evicted
+        for slot in uploads:
+            slot.evict = partial(evicted_names.append, slot.client.name)
+            slots.add(slot)
+        return slots, uploads, evicted_names
 
     def reserve_at(self, now_s: float, slots: Slots, slot: Slot, size: int) -> None:
         self.clock.now = now_s
@@ -207,37 +207,39 @@ class TestUploads:
 
     def test_announced_bodies_take_nothing_before_they_arrive(self) -> None:
         slots, uploads, _ = self.slots(30)
-        for one in uploads:
-            slots.reserve(one, 10)
+        for slot in uploads:
+            slots.reserve(slot, 10)
         assert slots.bytes == 300
         slots.reserve(uploads[0], 20)
         assert slots.bytes == 310
 
-    @pytest.mark.parametrize("dripped", [0, 1000], ids=["stalled", "dripping"])
-    def test_an_upload_that_sent_much_and_then_little_loses_its_memory(self, dripped: int) -> None:
-        slots, uploads, evicted = self.slots(3)
+    @pytest.mark.parametrize("dripped_bytes", [0, 1000], ids=["stalled", "dripping"])
+    def test_an_upload_that_sent_much_and_then_little_loses_its_memory(
+        self, dripped_bytes: int
+    ) -> None:
+        slots, uploads, evicted_names = self.slots(3)
         self.reserve_at(0.5, slots, uploads[0], 3 * MIB)
         self.reserve_at(0.5, slots, uploads[1], 4 * MIB - 5000)
         with pytest.raises(ServiceFull, match="memory for bodies"):  # both were fast until now
             self.reserve_at(2.0, slots, uploads[2], 2 * MIB)
-        self.reserve_at(2.5, slots, uploads[0], 3 * MIB + dripped)
+        self.reserve_at(2.5, slots, uploads[0], 3 * MIB + dripped_bytes)
         with pytest.raises(ServiceFull, match="memory for bodies"):
             self.reserve_at(2.9, slots, uploads[2], 4 * MIB)  # too early to tell
         self.reserve_at(3.1, slots, uploads[2], 2 * MIB)
-        assert evicted in (["c0"], ["c1"])
+        assert evicted_names in (["c0"], ["c1"])
         assert slots.bytes < 7 * MIB
 
     def test_an_upload_that_goes_on_keeps_its_memory(self) -> None:
-        slots, uploads, evicted = self.slots(3)
+        slots, uploads, evicted_names = self.slots(3)
         for now_s in range(1, 20):
             self.reserve_at(now_s, slots, uploads[0], now_s * MIB // 6)
             self.reserve_at(now_s, slots, uploads[1], now_s * MIB // 6)
             with pytest.raises(ServiceFull):
                 self.reserve_at(now_s, slots, uploads[2], 8 * MIB)
-        assert evicted == []
+        assert evicted_names == []
 
     def test_the_totals_come_back_to_zero_after_every_end(self) -> None:
-        slots, uploads, evicted = self.slots(4)
+        slots, uploads, evicted_names = self.slots(4)
         own = Slot(client("c0"), is_receiving=True)  # another call of the first client
         slots.add(own)
         for size in (64_000, 128_000, 3 * MIB):
@@ -249,14 +251,14 @@ class TestUploads:
         assert slots.bytes == 4 * MIB
         slots.reserve(uploads[1], 3 * MIB - 1000)
         self.reserve_at(100.0, slots, uploads[2], 3 * MIB)  # evicts slow ones
-        assert evicted == ["c1"]
+        assert evicted_names == ["c1"]
         slots.remove(uploads[1])  # it has no place any more
         gate = Slot(client("gate", priority=GATE), is_receiving=True)
         slots.add(gate)
         self.reserve_at(100.1, slots, gate, 4 * MIB)
         slots.reserve(gate, 1000)  # less than was announced
-        for one in (*uploads, own, gate, gate):
-            slots.remove(one)
+        for slot in (*uploads, own, gate, gate):
+            slots.remove(slot)
         assert (slots.bytes, len(slots)) == (0, 0)
         for name in ("c0", "c1", "c2", "c3", "gate"):
             slots.add(late := Slot(client(name)))
@@ -265,18 +267,18 @@ class TestUploads:
 
     def test_a_part_of_a_body_costs_the_same_beside_many_calls(self) -> None:
         slots, uploads, _ = self.slots(1)
-        others = [WatchedSlot(client("c0")) for _ in range(40)]
-        for one in others:
-            slots.add(one)
-            slots.reserve(one, 10)
+        other_slots = [WatchedSlot(client("c0")) for _ in range(40)]
+        for slot in other_slots:
+            slots.add(slot)
+            slots.reserve(slot, 10)
         WatchedSlot.reads = 0
         slots.reserve(uploads[0], 2000)
         assert (slots.bytes, WatchedSlot.reads) == (2400, 0)
 
     def test_a_call_in_work_keeps_its_body(self) -> None:
-        slots, uploads, evicted = self.slots(2)
+        slots, uploads, evicted_names = self.slots(2)
         slots.reserve(uploads[0], 4 * MIB - 1)
         uploads[0].is_receiving = False
         with pytest.raises(ServiceFull, match="memory for bodies"):
             self.reserve_at(100.0, slots, uploads[1], 4 * MIB)
-        assert evicted == []
+        assert evicted_names == []

@@ -34,8 +34,8 @@ def table(name: str, key: str, more: str = "") -> str:
 
 
 def caller(headers: dict[str, str], keys: Keys | None = None, *, wants_key: bool = False) -> Client:
-    sent = [*headers.items()]
-    return authenticate(sent, ADDRESS, keys, wants_key=wants_key, limits=LIMITS)
+    pairs = [*headers.items()]
+    return authenticate(pairs, ADDRESS, keys, wants_key=wants_key, limits=LIMITS)
 
 
 KEYS = parse_keys(table("north", SECRET))
@@ -118,13 +118,13 @@ def test_a_key_written_in_place_of_its_hash_is_not_told() -> None:
 def test_a_file_that_changed_is_read_again_after_a_while(tmp_path: Path) -> None:
     file, clock = tmp_path / "keys.toml", Clock(0.0)
     file.write_text(table("a", "k"))
-    watched = KeyFile(file, clock)
+    key_file = KeyFile(file, clock)
     file.write_text(table("b", "k"))  # as long as before
     os.utime(file, (1, 1))
     clock.now = 4.9
-    assert [*watched.keys().by_name] == ["a"]
+    assert [*key_file.keys().by_name] == ["a"]
     clock.now = 5.0
-    assert [*watched.keys().by_name] == ["b"]
+    assert [*key_file.keys().by_name] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -139,20 +139,20 @@ def test_no_key_is_accepted_while_the_file_is_broken(
 ) -> None:
     file, clock = tmp_path / "keys.toml", Clock(0.0)
     file.write_text(table("a", "k"))
-    watched = KeyFile(file, clock)
+    key_file = KeyFile(file, clock)
     spoil(file)
     clock.now = 5.0
     with caplog.at_level(logging.ERROR):
         for clock.now in (5.0, 10.0):
             with pytest.raises(KeysUnavailable, match="cannot read its file of keys"):
-                watched.keys()
-    assert watched.is_broken
+                key_file.keys()
+    assert key_file.is_broken
     assert len(caplog.messages) == 1
     assert caplog.messages[0].endswith("; no key is accepted until the file of keys is mended")
     file.write_text(table("b", "k"))
     clock.now = 15.0
-    assert [*watched.keys().by_name] == ["b"]
-    assert not watched.is_broken
+    assert [*key_file.keys().by_name] == ["b"]
+    assert not key_file.is_broken
 
 
 def basic(login: str) -> dict[str, str]:

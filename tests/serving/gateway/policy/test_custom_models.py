@@ -33,7 +33,7 @@ def call(*inputs: Tensor, outputs: tuple[str, ...] = ()) -> InferenceRequest:
 
 
 @pytest.mark.parametrize(
-    "passed",
+    "valid_call",
     [
         pytest.param(call(PICTURE), id="one of its inputs"),
         pytest.param(call(PICTURE, outputs=("hidden",)), id="an output"),
@@ -43,12 +43,12 @@ def call(*inputs: Tensor, outputs: tuple[str, ...] = ()) -> InferenceRequest:
         pytest.param(call(), id="nothing: Triton says what is missing"),
     ],
 )
-def test_a_call_by_the_models_metadata_passes(passed: InferenceRequest) -> None:
-    assert check_by_metadata(passed, METADATA) == passed
+def test_a_call_by_the_models_metadata_passes(valid_call: InferenceRequest) -> None:
+    assert check_by_metadata(valid_call, METADATA) == valid_call
 
 
 @pytest.mark.parametrize(
-    ("refused", "message"),
+    ("wrong_call", "message"),
     [
         (
             call(Tensor("photo", "UINT8", (1,), b"0")),
@@ -65,6 +65,6 @@ def test_a_call_by_the_models_metadata_passes(passed: InferenceRequest) -> None:
         ),
     ],
 )
-def test_another_call_is_refused(refused: InferenceRequest, message: str) -> None:
+def test_another_call_is_refused(wrong_call: InferenceRequest, message: str) -> None:
     with pytest.raises(RequestError, match=message):
-        check_by_metadata(refused, METADATA)
+        check_by_metadata(wrong_call, METADATA)

@@ -15,8 +15,8 @@ WORKERS = 10
 
 
 def test_a_large_machine_lowers_nothing(caplog) -> None:
-    fitted = fit(Limits(), 64 * GIB, WORKERS, processes=1)
-    assert fitted == Limits(picture_mb=budget(64 * GIB, WORKERS) // MIB)
+    limits = fit(Limits(), 64 * GIB, WORKERS, processes=1)
+    assert limits == Limits(picture_mb=budget(64 * GIB, WORKERS) // MIB)
     assert caplog.messages == []
 
 

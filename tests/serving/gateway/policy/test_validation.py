@@ -164,15 +164,15 @@ def test_a_call_of_another_kind_is_refused(
 )
 def test_another_model_or_version_is_not_served(model: str, version: str, message: str) -> None:
     with pytest.raises(NotFound, match=message) as raised:
-        check_served(model, version, GatewayOptions().served)
+        check_served(model, version, GatewayOptions().served_models)
     assert len(str(raised.value)) < 150
 
 
 def test_the_operators_models_are_served() -> None:
-    served = GatewayOptions(has_plates=False, models=("double",)).served
-    check_served("double", "2", served)
+    models = GatewayOptions(has_plates=False, models=("double",)).served_models
+    check_served("double", "2", models)
     with pytest.raises(NotFound, match=r"^model: wanted one of double, got 'plate_recognition'$"):
-        check_served(MODEL, "", served)
+        check_served(MODEL, "", models)
 
 
 def test_the_timeout_of_a_request_and_a_flag_of_triton_are_no_parameters_of_the_model() -> None:

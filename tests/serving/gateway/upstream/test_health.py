@@ -10,7 +10,7 @@ from orchestrator.serving.protocol.inference import InferenceRequest, InferenceR
 TEXT = "A123BC77"
 
 
-class Asked:
+class FakeService:
     """A service that answers calls in turn; the test sets the time."""
 
     def __init__(self, *answers: str | Exception) -> None:
@@ -23,7 +23,7 @@ class Asked:
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        texts = b"".join(len(t).to_bytes(4, "little") + t.encode() for t in answer.split())
+        texts = b"".join(len(text).to_bytes(4, "little") + text.encode() for text in answer.split())
         rows = len(answer.split())
         return InferenceResponse(
             call.model, "1", call.id, (Tensor("texts", "BYTES", (rows, 1), texts),)
@@ -48,12 +48,12 @@ class Asked:
 async def test_a_service_that_reads_the_plate_is_ready(
     text: str, answer: str | Exception, *, is_ready: bool
 ) -> None:
-    asked = Asked(answer)
-    canary = asked.canary(text)
+    service = FakeService(answer)
+    canary = service.canary(text)
     assert (canary.is_alive(), canary.is_ready()) == (True, False)  # never asked
     await canary.check()
     assert canary.is_ready() is is_ready
-    assert [(call.model, call.outputs, call.id) for call in asked.calls] == [
+    assert [(call.model, call.outputs, call.id) for call in service.calls] == [
         ("plate_recognition", ("texts",), "probe")
     ]
 
@@ -65,9 +65,9 @@ async def test_a_service_that_reads_the_plate_is_ready(
 async def test_what_was_read_long_ago_no_longer_counts(
     later_s: float, *, is_alive: bool, is_ready: bool
 ) -> None:
-    asked = Asked(TEXT, ServerError("away"))
-    canary = asked.canary()
+    service = FakeService(TEXT, ServerError("away"))
+    canary = service.canary()
     await canary.check()
-    asked.now += later_s
+    service.now += later_s
     await canary.check()
     assert (canary.is_alive(), canary.is_ready()) == (is_alive, is_ready)

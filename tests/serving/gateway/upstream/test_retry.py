@@ -38,15 +38,15 @@ class Triton:
         self, *outcomes: Exception, suspects: Callable[[str], list[str]] | None = None
     ) -> None:
         self.outcomes, self.suspects = [*outcomes], suspects
-        self.sent: list[str] = []
-        self.within_s: list[float] = []
+        self.sent_ids: list[str] = []
+        self.timeouts_s: list[float] = []
         self.now = 0.0
         self.pauses: list[float] = []
         self.retries = RetryPolicy(self.send, 30.0, 60.0, lambda: self.now, self.sleep)
 
     async def send(self, call: InferenceRequest, id: str, within_s: float) -> InferenceResponse:
-        self.sent.append(id)
-        self.within_s.append(within_s)
+        self.sent_ids.append(id)
+        self.timeouts_s.append(within_s)
         if call.inputs[0].data.startswith(b"bad"):
             self.retries.blame([id], "hung for 2.5 s")
             raise AWAY
@@ -60,8 +60,8 @@ class Triton:
         self.pauses.append(seconds)
         self.now += seconds
 
-    def ask(self, asked: InferenceRequest, within_s: float = 60.0) -> InferenceResponse:
-        return asyncio.run(self.retries.infer(replace(asked, timeout_s=within_s)))
+    def ask(self, request: InferenceRequest, within_s: float = 60.0) -> InferenceResponse:
+        return asyncio.run(self.retries.infer(replace(request, timeout_s=within_s)))
 
 
 def now_s() -> float:
@@ -75,40 +75,40 @@ async def gather(*tasks: Coroutine[None, None, None]) -> None:
 def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
     triton = Triton()
     assert triton.ask(call()).id == "gate-7"
-    assert [unmark(one) for one in triton.sent] == ["gate-7"]
+    assert [unmark(id) for id in triton.sent_ids] == ["gate-7"]
     assert triton.retries.count == 0
     triton.ask(call())
-    assert len({*triton.sent}) == 2  # no two calls have one id where Triton sees them
+    assert len({*triton.sent_ids}) == 2  # no two calls have one id where Triton sees them
     triton.ask(call(id=PROBE))
-    assert triton.sent[2] == PROBE  # a health check keeps its id
+    assert triton.sent_ids[2] == PROBE  # a health check keeps its id
 
 
 def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
     triton = Triton(*[AWAY] * 6)
     assert triton.ask(call()).id == "gate-7"
     assert triton.pauses == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.2, 0.2])
-    assert len({*triton.sent}) == 7
+    assert len({*triton.sent_ids}) == 7
     assert triton.retries.count == 6
-    assert triton.within_s == pytest.approx([60, 59.98, 59.94, 59.86, 59.7, 59.5, 59.3])
+    assert triton.timeouts_s == pytest.approx([60, 59.98, 59.94, 59.86, 59.7, 59.5, 59.3])
 
 
 def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together() -> None:
     callers, back_at_s = 16, 4.0
-    sent_at, answered_at = [], []
+    send_times_s, answer_times_s = [], []
 
-    async def send(asked: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
-        if unmark(asked.id) == "another model":
-            return InferenceResponse(asked.model, "1", asked.id, ())
-        sent_at.append(now_s())
+    async def send(request: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
+        if unmark(request.id) == "another model":
+            return InferenceResponse(request.model, "1", request.id, ())
+        send_times_s.append(now_s())
         if now_s() < back_at_s:
             raise AWAY
-        return InferenceResponse(asked.model, "1", asked.id, ())
+        return InferenceResponse(request.model, "1", request.id, ())
 
     retries = RetryPolicy(send, 30.0, 60.0, now_s, asyncio.sleep)
 
     async def ask() -> None:
         await retries.infer(call())
-        answered_at.append(now_s())
+        answer_times_s.append(now_s())
 
     async def ask_another_model() -> None:
         for _ in range(40):
@@ -116,10 +116,10 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
             await asyncio.sleep(0.1)
 
     run_virtually(gather(ask_another_model(), *(ask() for _ in range(callers))))
-    assert len(answered_at) == callers
-    assert max(answered_at) <= back_at_s + 2 * MAX_DURATION_S
-    in_vain = sum(at < back_at_s for at in sent_at)
-    assert in_vain < callers * 5 + back_at_s / MAX_DURATION_S  # each on its own: 16 * 23
+    assert len(answer_times_s) == callers
+    assert max(answer_times_s) <= back_at_s + 2 * MAX_DURATION_S
+    vain_sends = sum(sent_at_s < back_at_s for sent_at_s in send_times_s)
+    assert vain_sends < callers * 5 + back_at_s / MAX_DURATION_S  # each on its own: 16 * 23
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_another_try_does_not_mend_is_told_at_once(
         triton.retries.end()
     with pytest.raises(type(fault)):
         triton.ask(call())
-    assert len(triton.sent) == 1
+    assert len(triton.sent_ids) == 1
 
 
 @pytest.mark.parametrize(
@@ -164,16 +164,16 @@ def test_the_id_of_a_call_tells_whether_it_ended_a_worker() -> None:
 
 
 async def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
-    async def send(asked: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
-        if asked.inputs[0].data not in seen:
-            seen.add(asked.inputs[0].data)
+    async def send(request: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
+        if request.inputs[0].data not in pictures:
+            pictures.add(request.inputs[0].data)
             retries.blame([id], "SIGSEGV")
             raise AWAY
         is_alone.set()
         await asyncio.Event().wait()  # the first suspect never comes back
         raise AssertionError
 
-    seen: set[bytes] = set()
+    pictures: set[bytes] = set()
     is_alone = asyncio.Event()
     retries = RetryPolicy(send, 30.0, 60.0, sleep=lambda _: asyncio.sleep(0))
     first = asyncio.create_task(retries.infer(call(b"a")))
@@ -188,7 +188,7 @@ def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it()
     assert triton.ask(call()).id == "gate-7"
     triton.outcomes = [AWAY]
     assert triton.ask(call()).id == "gate-7"  # a second strike, had the first not been forgotten
-    assert len(triton.sent) == 4
+    assert len(triton.sent_ids) == 4
 
 
 @pytest.mark.parametrize("end", [DeadlineExceeded("1 s"), asyncio.CancelledError()])
@@ -199,7 +199,7 @@ def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too(
     for _ in range(2):
         with pytest.raises(type(end)):
             triton.ask(call(), 1.0)
-        triton.retries.blame([triton.sent[-1]], "hung for 2.5 s")
+        triton.retries.blame([triton.sent_ids[-1]], "hung for 2.5 s")
     with pytest.raises(HarmfulRequest):
         triton.ask(call(), 1.0)
     with pytest.raises(type(end)):
@@ -209,14 +209,14 @@ def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too(
 def test_a_call_that_ended_two_workers_is_refused_while_it_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retry, "MAX_KEPT", 2)
+    monkeypatch.setattr(retry, "MAX_ENTRIES", 2)
     triton = Triton()
 
     def times_sent(picture: bytes) -> int:
-        before = len(triton.sent)
+        before = len(triton.sent_ids)
         with pytest.raises(HarmfulRequest, match=r"ended 2 workers.*hung for 2\.5 s"):
             triton.ask(call(picture, id=f"call {before}"))
-        return len(triton.sent) - before
+        return len(triton.sent_ids) - before
 
     order = [b"bad 1", b"bad 2", b"bad 1", b"bad 2", b"bad 3", b"bad 2", b"bad 1"]
     assert [times_sent(picture) for picture in order] == [2, 2, 0, 0, 2, 0, 2]
@@ -226,26 +226,26 @@ def test_a_call_that_ended_two_workers_is_refused_while_it_is_remembered(
 def test_suspected_calls_are_sent_one_at_a_time() -> None:
     at_once: list[int] = []
     under_way: set[str] = set()
-    seen: set[bytes] = set()
+    pictures: set[bytes] = set()
 
-    async def send(asked: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
-        picture = asked.inputs[0].data
-        if picture not in seen:
-            seen.add(picture)
+    async def send(request: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
+        picture = request.inputs[0].data
+        if picture not in pictures:
+            pictures.add(picture)
             retries.blame([id], "SIGSEGV")
             raise AWAY
         under_way.add(id)
         at_once.append(len(under_way))
         await asyncio.sleep(0.05)
         under_way.remove(id)
-        return InferenceResponse(asked.model, "1", asked.id, ())
+        return InferenceResponse(request.model, "1", request.id, ())
 
     retries = RetryPolicy(send, 30.0, 60.0, now_s, asyncio.sleep)
 
     async def ask(picture: bytes) -> None:
         await retries.infer(call(picture))
 
-    run_virtually(gather(*(ask(one) for one in (b"a", b"b", b"c"))))
+    run_virtually(gather(*(ask(picture) for picture in (b"a", b"b", b"c"))))
     assert at_once == [1, 1, 1]
 
 

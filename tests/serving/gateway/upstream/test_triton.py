@@ -30,14 +30,14 @@ def test_a_call_becomes_a_request() -> None:
     request = pb.ModelInferRequest.FromString(to_message(call, "gate-7#1"))
     names = request.model_name, request.model_version, request.id
     assert names == ("plate_recognition", "1", "gate-7#1")
-    assert [(one.name, one.datatype, [*one.shape]) for one in request.inputs] == [
+    assert [(tensor.name, tensor.datatype, [*tensor.shape]) for tensor in request.inputs] == [
         ("input__0", "UINT8", [1, 1, 3]),
         ("encoded_image", "BYTES", [1]),
     ]
     assert [*request.raw_input_contents] == [b"\1\2\3", b"\3\0\0\0abc"]
     assert [output.name for output in request.outputs] == ["texts"]
-    kinds = {name: one.WhichOneof("parameter_choice") for name, one in request.parameters.items()}
-    assert [kinds[name].removesuffix("_param") for name in parameters] == [
+    kinds = [request.parameters[name].WhichOneof("parameter_choice") for name in parameters]
+    assert [kind.removesuffix("_param") for kind in kinds] == [
         "string", "int64", "double", "bool"
     ]  # fmt: skip
 

@@ -69,30 +69,35 @@ def test_triton_listens_where_it_is_asked_to_written_as_each_of_its_servers_want
     assert hosts <= set(flags_of(installation, host="::1"))
 
 
-@pytest.mark.parametrize("named", [{}, {"admin_key": "gate"}])
+@pytest.mark.parametrize("options", [{}, {"admin_key": "gate"}])
 def test_administration_is_kept_from_who_does_not_know_the_key(
-    installation, named: dict[str, str]
+    installation, options: dict[str, str]
 ) -> None:
-    kept = [flag for flag in flags_of(installation, **named) if "restricted" in flag]
-    assert len(kept) == 2
-    assert all("model-repository,shared-memory,trace,logging:" in flag for flag in kept)
-    assert all(len(flag.rpartition("=")[2]) >= 4 for flag in kept)
+    restrictions = [flag for flag in flags_of(installation, **options) if "restricted" in flag]
+    assert len(restrictions) == 2
+    assert all("model-repository,shared-memory,trace,logging:" in flag for flag in restrictions)
+    assert all(len(flag.rpartition("=")[2]) >= 4 for flag in restrictions)
 
 
 def test_calls_want_a_key_where_there_is_one(installation) -> None:
-    kept = [flag for flag in flags_of(installation, caller_key="door") if "restricted" in flag]
+    restrictions = [
+        flag for flag in flags_of(installation, caller_key="door") if "restricted" in flag
+    ]
     apis = "inference,metadata,statistics,model-config:plates-caller-key=door"
-    assert kept[2:] == [f"--http-restricted-api={apis}", f"--grpc-restricted-protocol={apis}"]
+    assert restrictions[2:] == [
+        f"--http-restricted-api={apis}",
+        f"--grpc-restricted-protocol={apis}",
+    ]
 
 
 def test_folders_of_libraries_that_do_not_exist_are_left_out(
     installation, monkeypatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
-    some = replace(installation, libraries=(tmp_path / "nothing", tmp_path))
-    assert variables_of(some)["LD_LIBRARY_PATH"] == str(tmp_path)
-    none = replace(installation, libraries=(tmp_path / "nothing",))
-    assert "LD_LIBRARY_PATH" not in variables_of(none)
+    with_folder = replace(installation, libraries=(tmp_path / "nothing", tmp_path))
+    assert variables_of(with_folder)["LD_LIBRARY_PATH"] == str(tmp_path)
+    without_folders = replace(installation, libraries=(tmp_path / "nothing",))
+    assert "LD_LIBRARY_PATH" not in variables_of(without_folders)
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
@@ -102,11 +107,14 @@ def test_models_are_loaded_one_by_one_where_asked(installation, one_by_one: bool
 
 
 def test_explicit_control_loads_our_models_and_none_of_others(installation, tmp_path: Path) -> None:
-    ours = flags_of(installation, explicit=True)
-    others = flags_of(installation, explicit=True, repository=tmp_path)
-    loaded = [{f for f in flags if f.startswith("--load-model=")} for flags in (ours, others)]
-    assert loaded == [{f"--load-model={name}" for name in MODELS}, set()]
-    assert all("--model-control-mode=explicit" in flags for flags in (ours, others))
+    our_flags = flags_of(installation, explicit=True)
+    flags_of_others = flags_of(installation, explicit=True, repository=tmp_path)
+    loaded_models = [
+        {flag for flag in flags if flag.startswith("--load-model=")}
+        for flags in (our_flags, flags_of_others)
+    ]
+    assert loaded_models == [{f"--load-model={name}" for name in MODELS}, set()]
+    assert all("--model-control-mode=explicit" in flags for flags in (our_flags, flags_of_others))
 
 
 def flags_of(installation: Installation, **asked_for: object) -> list[str]:
@@ -129,10 +137,10 @@ def test_an_installed_triton_is_run_with_our_backends_told_where_to_exchange_ten
 ) -> None:
     flags = flags_of(native, engine=engine)
     assert flags[0] == str(native.root / "bin" / "tritonserver")
-    told = [flag for flag in flags if flag.startswith("--backend-config")]
-    shared = [flag for flag in told if flag.endswith("shm-region-prefix-name=shm_")]
-    for some in (told, shared):
-        assert {flag.split(",")[0].split("=")[1] for flag in some} == {
+    backend_flags = [flag for flag in flags if flag.startswith("--backend-config")]
+    memory_flags = [flag for flag in backend_flags if flag.endswith("shm-region-prefix-name=shm_")]
+    for chosen_flags in (backend_flags, memory_flags):
+        assert {flag.split(",")[0].split("=")[1] for flag in chosen_flags} == {
             "python",
             "openvino",
             "pytorch",

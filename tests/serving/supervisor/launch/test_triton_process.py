@@ -21,7 +21,7 @@ from orchestrator.serving.supervisor.launch.triton_process import (
 from tests.waiting import until
 
 
-def niceness(begin) -> int:
+def measure_niceness(begin) -> int:
     """Return the niceness of a child that is started in this way."""
     code = "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"
     return int(subprocess.check_output([sys.executable, "-c", code], preexec_fn=begin))
@@ -31,7 +31,7 @@ def niceness(begin) -> int:
     not can_restore_priority(), reason="wants CAP_SYS_NICE: nobody else raises a priority"
 )
 def test_a_child_begins_slowly_and_can_be_hurried() -> None:
-    assert niceness(prepare_slow_child) == LOW
+    assert measure_niceness(prepare_slow_child) == LOW
     code = "import os; print(os.getpid(), flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code],
@@ -54,7 +54,7 @@ def test_a_child_that_could_not_be_hurried_begins_as_usual(monkeypatch, tmp_path
     (tmp_path / "status").write_text("CapEff:\t0000000000000000\n")
     monkeypatch.setattr(triton_process, "STATUS", tmp_path / "status")
     assert not can_restore_priority()
-    assert niceness(prepare_slow_child) == os.getpriority(os.PRIO_PROCESS, 0)
+    assert measure_niceness(prepare_slow_child) == os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_a_group_that_has_ended_need_not_hurry() -> None:
@@ -83,32 +83,32 @@ def run(code: str) -> subprocess.Popen[str]:
 
 
 @pytest.fixture
-def working() -> Iterator[subprocess.Popen[str]]:
+def process() -> Iterator[subprocess.Popen[str]]:
     """A process that has read its arguments and started a thread."""
     with run(WITH_A_THREAD) as process:
         yield process
 
 
-def shown(process: subprocess.Popen[str]) -> list[str]:
+def read_arguments(process: subprocess.Popen[str]) -> list[str]:
     """Return the last arguments of a process, as other users see them."""
     return Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")[3:-1]
 
 
-def test_a_key_that_was_read_is_overwritten(working) -> None:
-    until(lambda: KEY in " ".join(shown(working)), "the key to be seen before")
-    hide(working, [KEY, ""])
-    one, between, other = shown(working)
-    assert (len(one), between, len(other)) == (18, "--between", 18)
-    assert KEY not in one + other
-    assert working.stdout.readline() == f"--one=a:{KEY} --between --other={KEY}\n"
+def test_a_key_that_was_read_is_overwritten(process) -> None:
+    until(lambda: KEY in " ".join(read_arguments(process)), "the key to be seen before")
+    hide(process, [KEY, ""])
+    first, between, last = read_arguments(process)
+    assert (len(first), between, len(last)) == (18, "--between", 18)
+    assert KEY not in first + last
+    assert process.stdout.readline() == f"--one=a:{KEY} --between --other={KEY}\n"
 
 
 def test_what_is_overwritten_with_is_no_constant() -> None:
     lines = []
-    with run(WITH_A_THREAD) as one, run(WITH_A_THREAD) as other:
-        hide(one, [KEY])
-        hide(other, [KEY])
-        lines += [shown(one), shown(other)]
+    with run(WITH_A_THREAD) as first, run(WITH_A_THREAD) as second:
+        hide(first, [KEY])
+        hide(second, [KEY])
+        lines += [read_arguments(first), read_arguments(second)]
     assert lines[0] != lines[1]
 
 
@@ -118,11 +118,11 @@ def test_a_process_that_ended_before_needs_nothing(caplog) -> None:
     assert caplog.records == []
 
 
-def test_a_kernel_that_allows_no_write_is_told(working, tmp_path, monkeypatch, caplog) -> None:
+def test_a_kernel_that_allows_no_write_is_told(process, tmp_path, monkeypatch, caplog) -> None:
     for thread in ("1", "2"):
-        (tmp_path / str(working.pid) / "task" / thread).mkdir(parents=True)
+        (tmp_path / str(process.pid) / "task" / thread).mkdir(parents=True)
     monkeypatch.setattr(triton_process, "PROC", tmp_path)
     with caplog.at_level(logging.WARNING):
-        hide(working, [KEY, ""])
+        hide(process, [KEY, ""])
     assert "can see the keys" in caplog.text
     assert KEY not in caplog.text

@@ -17,7 +17,7 @@ from orchestrator.networks.weights import list_sums
 from orchestrator.serving.supervisor.models.export_cache import (
     ModelSource,
     export_networks,
-    find_exported,
+    find_export,
 )
 from orchestrator.serving.supervisor.models.export_process import export_apart
 from tests.samples import copy_of
@@ -41,7 +41,7 @@ def source(tmp_path) -> ModelSource:
 
 
 @pytest.fixture
-def other(source, tmp_path) -> ModelSource:
+def other_source(source, tmp_path) -> ModelSource:
     """The same with another STN."""
     weights = copy_of("weights", tmp_path)
     state = torch.load(weights / "stn.pth", weights_only=True)
@@ -61,12 +61,12 @@ def test_only_what_is_missing_is_exported(source) -> None:
     assert export_networks(source, force=True) == files
 
 
-def test_exports_of_other_weights_lie_beside_one_another(source, other) -> None:
+def test_exports_of_other_weights_lie_beside_one_another(source, other_source) -> None:
     export_networks(source)
-    ours = find_exported(source, "stn")
+    ours = find_export(source, "stn")
     before = ours.read_text()
-    (theirs,) = export_networks(other)
-    assert theirs == find_exported(other, "stn") != ours == find_exported(source, "stn")
+    (theirs,) = export_networks(other_source)
+    assert theirs == find_export(other_source, "stn") != ours == find_export(source, "stn")
     assert ours.read_text() == before
     assert export_networks(source) == []
 
@@ -74,13 +74,14 @@ def test_exports_of_other_weights_lie_beside_one_another(source, other) -> None:
 def test_an_export_without_its_numbers_is_missing(source) -> None:
     vino = replace(source, engine=Engine.OPENVINO)
     export_networks(vino)
-    file = find_exported(vino, "stn")
+    file = find_export(vino, "stn")
     file.with_suffix(".bin").unlink()
     assert export_networks(vino) == [file]
 
 
 def test_engines_lie_side_by_side(source) -> None:
-    vino, small = (replace(source, engine=e) for e in (Engine.OPENVINO, Engine.OPENVINO_INT8))
+    engines = Engine.OPENVINO, Engine.OPENVINO_INT8
+    vino, small = (replace(source, engine=engine) for engine in engines)
     assert len(export_networks(vino)) == 4
     assert len(export_networks(small)) == 3
     assert len(export_networks(source)) == 3
@@ -105,20 +106,20 @@ def test_a_server_exports_without_keeping_pytorch(source) -> None:
     assert torch.jit.load(missing).original_name == "STN"
 
 
-def test_a_network_that_cannot_be_exported_apart_is_named(other) -> None:
-    _export_all_but_stn(other)
-    state = torch.load(other.weights / "stn.pth", weights_only=True)
+def test_a_network_that_cannot_be_exported_apart_is_named(other_source) -> None:
+    _export_all_but_stn(other_source)
+    state = torch.load(other_source.weights / "stn.pth", weights_only=True)
     state["another"] = state.pop("fc_loc.2.bias")
-    torch.save(state, other.weights / "stn.pth")
-    list_sums(other.weights)
+    torch.save(state, other_source.weights / "stn.pth")
+    list_sums(other_source.weights)
     with pytest.raises(WeightsError, match=r"stn\.pth: wanted weights of STN"):
-        export_apart(other)
+        export_apart(other_source)
 
 
 def _export_all_but_stn(source: ModelSource) -> Path:
     """Write files of a few bytes for all networks but STN; return the file that is missing."""
     export_networks(source)
-    missing = find_exported(source, "stn")
+    missing = find_export(source, "stn")
     missing.unlink()
     return missing
 
@@ -127,7 +128,7 @@ def test_what_is_not_exported_yet_is_named(source) -> None:
     with pytest.raises(
         SettingsError, match=r"yolo/1/model\.\w{16}\.pt: .* run plates export --engine t"
     ):
-        find_exported(source, "yolo")
+        find_export(source, "yolo")
 
 
 def test_a_folder_that_is_no_repository_is_refused(tmp_path) -> None:
@@ -147,7 +148,7 @@ def test_a_folder_that_cannot_be_written_is_named(source) -> None:
 def test_a_spare_folder_takes_what_the_repository_cannot(source, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere
     spare = tmp_path / "spare"
-    written = export_networks(source, spare=spare)
-    assert {file.parent for file in written} == {spare}
-    assert [find_exported(source, name, spare) for name in EXPORTED] == written
+    files = export_networks(source, spare=spare)
+    assert {file.parent for file in files} == {spare}
+    assert [find_export(source, name, spare) for name in EXPORTED] == files
     assert export_networks(source, spare=spare) == []

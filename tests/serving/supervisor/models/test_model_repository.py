@@ -107,10 +107,10 @@ def test_the_next_version_lies_beside_the_others(repository) -> None:
 
 
 def test_a_version_that_fails_leaves_nothing(repository, tmp_path) -> None:
-    other = copy_of("weights", tmp_path)
-    (other / "stn.pth").unlink()
+    weights = copy_of("weights", tmp_path)
+    (weights / "stn.pth").unlink()
     with pytest.raises(WeightsError, match=r"no such file: .*stn\.pth"):
-        add_version(repository, NewVersion("stn", other))
+        add_version(repository, NewVersion("stn", weights))
     assert [path.name for path in (repository / "stn").iterdir() if path.is_dir()] == ["1"]
 
 
@@ -126,15 +126,15 @@ def test_the_engine_is_one_of_the_backend_that_is_there(repository, backend: str
 def test_a_reader_of_another_alphabet_is_refused_and_its_rectifier_is_not(
     repository, tmp_path
 ) -> None:
-    other, formats = copy_of("weights", tmp_path), WEIGHTS / "formats.toml"
+    weights, formats = copy_of("weights", tmp_path), WEIGHTS / "formats.toml"
     (repository / "plate_recognition" / "1" / "formats.toml").write_bytes(formats.read_bytes())
-    swapped = formats.read_text().replace("0123456789", "1023456789", 1)
-    (other / "formats.toml").write_text(swapped)
-    list_sums(other)
+    other_formats = formats.read_text().replace("0123456789", "1023456789", 1)
+    (weights / "formats.toml").write_text(other_formats)
+    list_sums(weights)
     with pytest.raises(WeightsError, match=r"wanted a reader of the alphabet .* 01234.*, got 1023"):
-        add_version(repository, NewVersion("lprnet", other))
+        add_version(repository, NewVersion("lprnet", weights))
     assert list_versions(repository, "lprnet") == [1]
-    assert add_version(repository, NewVersion("stn", other)).name == "2"
+    assert add_version(repository, NewVersion("stn", weights)).name == "2"
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,8 @@ def test_a_server_gets_one_engine_s_files_and_as_many_workers_as_fit(
         "plate_reader_decode/1/model.py",
         "plate_reader_decode/1/formats.toml",
     }
-    served = [name for name in MODELS if name != PLATE_READER]
-    configs = {name: read(target / name / "config.pbtxt") for name in served}
+    names = [name for name in MODELS if name != PLATE_READER]
+    configs = {name: read(target / name / "config.pbtxt") for name in names}
     assert {name: config.instance_group[0].count for name, config in configs.items()} == {
         "plate_recognition": 5,
         "yolo": 3,
@@ -158,14 +158,16 @@ def test_a_network_joins_calls_on_a_gpu_alone(source, name) -> None:
 def test_a_gpu_is_warmed_up_for_tiles_and_batches(source) -> None:
     def list_warmed(capacity: Capacity) -> list[tuple[int, ...]]:
         config = config_of(configure(source, DETECTOR, capacity))
-        assert len({one.name for one in config.model_warmup}) == len(config.model_warmup)
-        return [(one.batch_size, *one.inputs[INPUT].dims) for one in config.model_warmup]
+        assert len({warmup.name for warmup in config.model_warmup}) == len(config.model_warmup)
+        return [(warmup.batch_size, *warmup.inputs[INPUT].dims) for warmup in config.model_warmup]
 
-    alone = list_warmed(fitting(2))
-    assert {batch for batch, *_ in alone} == {1}
-    shapes = {tuple(shape) for _, *shape in alone} | {(192, 320, 3)}
-    warmed = list_warmed(fitting_gpu(pictures=4))
-    assert sorted(warmed) == sorted((batch, *one) for batch in (1, 2, 3, 4) for one in shapes)
+    cpu_warmups = list_warmed(fitting(2))
+    assert {batch for batch, *_ in cpu_warmups} == {1}
+    shapes = {tuple(shape) for _, *shape in cpu_warmups} | {(192, 320, 3)}
+    gpu_warmups = list_warmed(fitting_gpu(pictures=4))
+    assert sorted(gpu_warmups) == sorted(
+        (batch, *shape) for batch in (1, 2, 3, 4) for shape in shapes
+    )
     assert max(list_warmed(fitting_gpu(pictures=1)))[0] == 2
     assert max(list_warmed(fitting_gpu(pictures=64)))[0] == 8
 
@@ -174,8 +176,8 @@ def test_plate_recognition_has_a_limit_of_its_queue_where_no_gateway_sets_one(so
     policy = config_of(configure(source, MODEL, Capacity(1, 1, 1))).dynamic_batching
     assert policy == config_of(configure(source, MODEL)).dynamic_batching
     assert policy.default_queue_policy.max_queue_size
-    served = config_of(configure(source, MODEL, ServerOptions(caller_key="key").capacity()))
-    assert not served.HasField("dynamic_batching")
+    gateway_config = config_of(configure(source, MODEL, ServerOptions(caller_key="key").capacity()))
+    assert not gateway_config.HasField("dynamic_batching")
     assert not ServerOptions().capacity().gateway_queues
 
 

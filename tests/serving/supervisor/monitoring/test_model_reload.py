@@ -61,10 +61,10 @@ def load(model: str, *, has_others: bool = False, ours: Path | None = None) -> N
     """Load a model again, and wait until it is loaded."""
     reload = ModelReload(ServerOptions(http_port=1, admin_key="key"), ours)
     reload.start(model, has_others=has_others)
-    loaded: list[str] = []
-    until(lambda: loaded.extend(reload.finish()) or loaded, "a model that was loaded")
+    models: list[str] = []
+    until(lambda: models.extend(reload.finish()) or models, "a model that was loaded")
     reload.close()
-    assert (loaded, reload.is_loading(model)) == ([model], False)
+    assert (models, reload.is_loading(model)) == ([model], False)
 
 
 def test_a_model_whose_other_workers_answer_is_loaded_beside_them(triton, ours) -> None:

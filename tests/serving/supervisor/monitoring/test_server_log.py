@@ -52,7 +52,7 @@ def test_a_worker_that_died_has_no_reason_but_its_own_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("lines", "words"),
     [
         pytest.param(
             ["terminate called after throwing\n", "  what():  Failed to import the site module\n"],
@@ -81,8 +81,8 @@ def test_a_worker_that_died_has_no_reason_but_its_own_words() -> None:
         pytest.param(["  /x/model.py(3): initialize\n", "<frozen x>(1): y\n"], "", id="stack"),
     ],
 )
-def test_last_words_are_those_that_tell(said: list[str], words: str) -> None:
-    assert log_of(*said).last_words() == words
+def test_last_words_are_those_that_tell(lines: list[str], words: str) -> None:
+    assert log_of(*lines).last_words() == words
 
 
 def test_a_port_that_was_taken_meanwhile_is_tritons_own_sentence() -> None:

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.host.heartbeat import Beat, State
 from orchestrator.serving.supervisor.monitoring.watchdog import Watchdog
 from orchestrator.serving.supervisor.monitoring.worker_monitor import CrashReport
-from orchestrator.serving.supervisor.monitoring.workers import Worker, queued_s
+from orchestrator.serving.supervisor.monitoring.workers import Worker, measure_queued_s
 from tests.waiting import until
 
 WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
@@ -19,8 +19,8 @@ WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
 class Story:
     """A worker that is checked every quarter of a second."""
 
-    def __init__(self, beat: Beat, *, queued: float = 0.0, state: str = "R") -> None:
-        self.beat, self.queued, self.state = beat, queued, state
+    def __init__(self, beat: Beat, *, queued_share: float = 0.0, state: str = "R") -> None:
+        self.beat, self.queued_share, self.state = beat, queued_share, state
         self.now = self.queued_s = 0.0
         self.watchdog = Watchdog(lambda _: self.beat, lambda: self.now, lambda _: self.queued_s)
 
@@ -30,12 +30,12 @@ class Story:
 
     def go_on(self, seconds: float, every_s: float = 0.25) -> list[str]:
         """Check the worker for a time; return the last result."""
-        found = self.look()
+        reasons = self.look()
         for _ in range(round(seconds / every_s)):
             self.now += every_s
-            self.queued_s += every_s * self.queued
-            found = self.look()
-        return found
+            self.queued_s += every_s * self.queued_share
+            reasons = self.look()
+        return reasons
 
 
 def test_a_loop_hangs_once_its_limit_is_over() -> None:
@@ -45,7 +45,7 @@ def test_a_loop_hangs_once_its_limit_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("queued", "hangs_after_s"),
+    ("queued_share", "hangs_after_s"),
     [
         pytest.param(0.0, 2.5, id="never: it loops, or waits for nothing"),
         pytest.param(0.5, 5.0, id="half the time"),
@@ -55,9 +55,9 @@ def test_a_loop_hangs_once_its_limit_is_over() -> None:
     ],
 )
 def test_the_time_in_which_a_worker_waits_for_a_core_does_not_count(
-    queued: float, hangs_after_s: float
+    queued_share: float, hangs_after_s: float
 ) -> None:
-    story = Story(WORKING, queued=queued)
+    story = Story(WORKING, queued_share=queued_share)
     assert story.go_on(hangs_after_s - 0.25) == []
     assert story.go_on(0.25) == [f"hung for {hangs_after_s} s"]
 
@@ -71,7 +71,9 @@ def test_a_busy_machine_is_told_by_the_kernel() -> None:
         )
         for _ in range(2)
     ]
-    until(lambda: all(queued_s(loop.pid) > 0.1 for loop in loops), "both to wait for a core")
+    until(
+        lambda: all(measure_queued_s(loop.pid) > 0.1 for loop in loops), "both to wait for a core"
+    )
     for loop in loops:
         loop.kill()
         loop.wait()
@@ -123,7 +125,7 @@ BUSY = Beat(State.WORKING, 1.0, 2.5, ("gate-7#1f-2",), "640x480")
 
 def test_the_line_says_which_worker_how_and_with_what() -> None:
     report = CrashReport(
-        "stn", 7, "SIGSEGV", BUSY, "Fatal Python error", [str(n) for n in range(20)]
+        "stn", 7, "SIGSEGV", BUSY, "Fatal Python error", [str(number) for number in range(20)]
     )
     line = json.loads(report.to_json())
     assert line.pop("time").startswith("20")
@@ -136,7 +138,7 @@ def test_the_line_says_which_worker_how_and_with_what() -> None:
         "request_ids": ["gate-7"],
         "picture": "640x480",
         "stack": "Fatal Python error",
-        "last_lines": [str(n) for n in range(12, 20)],
+        "last_lines": [str(number) for number in range(12, 20)],
     }
 
 

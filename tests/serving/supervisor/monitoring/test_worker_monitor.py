@@ -26,50 +26,54 @@ IDLE, WORKING = Beat(), Beat(State.WORKING, limit_s=2.5, calls=("gate-7#1-2",))
 class FakeWorkers:
     """The workers of a server, by process id."""
 
-    here: dict[int, Worker] = field(default_factory=dict)
-    forgotten: set[int] = field(default_factory=set)
+    by_pid: dict[int, Worker] = field(default_factory=dict)
+    forgotten_pids: set[int] = field(default_factory=set)
 
     def add(self, pid: int, model: str = "stn", state: str = "S") -> None:
-        self.here[pid] = Worker(pid, model, state)
+        self.by_pid[pid] = Worker(pid, model, state)
 
     def die(self, pid: int, reason: str = "SIGKILL") -> None:
-        self.here[pid] = replace(self.here[pid], state="Z", exit_reason=reason)
+        self.by_pid[pid] = replace(self.by_pid[pid], state="Z", exit_reason=reason)
 
     def alive(self) -> list[Worker]:
-        return [one for one in self.here.values() if not one.exit_reason]
+        return [worker for worker in self.by_pid.values() if not worker.exit_reason]
 
     def dead(self) -> list[Worker]:
-        return [one for one in self.here.values() if one.exit_reason and self.is_known(one)]
+        return [
+            worker
+            for worker in self.by_pid.values()
+            if worker.exit_reason and self.is_known(worker)
+        ]
 
     def itself(self) -> list[Worker]:
         return []
 
     def forget(self, worker: Worker) -> None:
-        self.forgotten.add(worker.pid)
+        self.forgotten_pids.add(worker.pid)
 
     def is_known(self, worker: Worker) -> bool:
-        return worker.pid not in self.forgotten
+        return worker.pid not in self.forgotten_pids
 
 
 @dataclass
 class FakeReload:
     """Notes which models are loaded again; a test says when one is loaded, or fails."""
 
-    started: list[tuple[str, bool]] = field(default_factory=list)
+    starts: list[tuple[str, bool]] = field(default_factory=list)
     loading: set[str] = field(default_factory=set)
-    loaded: list[str] = field(default_factory=list)
+    loaded_models: list[str] = field(default_factory=list)
     error: ServerError | None = None
 
     def start(self, model: str, *, has_others: bool) -> None:
-        self.started.append((model, has_others))
+        self.starts.append((model, has_others))
         self.loading.add(model)
 
     def finish(self) -> list[str]:
         if self.error:
             raise self.error
-        loaded, self.loaded = self.loaded, []
-        self.loading -= {*loaded}
-        return loaded
+        models, self.loaded_models = self.loaded_models, []
+        self.loading -= {*models}
+        return models
 
     def is_loading(self, model: str) -> bool:
         return model in self.loading
@@ -135,7 +139,7 @@ def story() -> Story:
 
 def test_workers_that_work_are_left_alone(story: Story) -> None:
     story.check_for(1)
-    assert (story.events, story.reload.started, story.signals) == ([], [], [])
+    assert (story.events, story.reload.starts, story.signals) == ([], [], [])
 
 
 def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story, caplog) -> None:
@@ -145,9 +149,9 @@ def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story,
     assert story.events == [WorkerDied("stn", "SIGKILL", is_last=False)]
     (line,) = caplog.messages
     assert (json.loads(line)["pid"], json.loads(line)["stack"]) == (1, "stack of 1")
-    assert story.reload.started == [("stn", True)]
+    assert story.reload.starts == [("stn", True)]
     assert story.signals == []
-    story.reload.loaded = ["stn"]
+    story.reload.loaded_models = ["stn"]
     story.check_for(0.25)
     assert story.events[1:] == [WorkersReplaced("stn")]
 
@@ -155,9 +159,9 @@ def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story,
 def test_an_old_worker_that_dies_during_the_reload_needs_no_other(story: Story) -> None:
     story.lose(1)
     story.lose(2)
-    story.reload.loaded = ["stn"]
+    story.reload.loaded_models = ["stn"]
     story.check_for(0.25)
-    assert story.reload.started == [("stn", True)]
+    assert story.reload.starts == [("stn", True)]
     assert story.events == [
         WorkerDied("stn", "SIGKILL", is_last=False),
         WorkerDied("stn", "SIGKILL", is_last=True),
@@ -169,12 +173,12 @@ def test_a_new_worker_that_dies_during_the_reload_needs_another(story: Story) ->
     story.lose(1)
     story.workers.add(3)
     story.lose(3)
-    assert story.reload.started == [("stn", True)]
-    story.reload.loaded = ["stn"]
+    assert story.reload.starts == [("stn", True)]
+    story.reload.loaded_models = ["stn"]
     story.check_for(0.25)
-    assert story.reload.started == [("stn", True), ("stn", True)]
+    assert story.reload.starts == [("stn", True), ("stn", True)]
     assert WorkersReplaced("stn") not in story.events  # the successor is still to come
-    story.reload.loaded = ["stn"]
+    story.reload.loaded_models = ["stn"]
     story.check_for(0.25)
     assert story.events[-1] == WorkersReplaced("stn")
 
@@ -182,7 +186,7 @@ def test_a_new_worker_that_dies_during_the_reload_needs_another(story: Story) ->
 def test_replaced_workers_that_triton_leaves_are_killed_without_a_report(story: Story) -> None:
     story.lose(1)
     story.workers.add(3)
-    story.reload.loaded = ["stn"]
+    story.reload.loaded_models = ["stn"]
     story.check_for(RETIRED_S)
     assert story.signals == []
     story.check_for(0.5)
@@ -194,7 +198,7 @@ def test_replaced_workers_that_triton_leaves_are_killed_without_a_report(story: 
 def test_a_replaced_worker_with_a_call_is_not_killed_before_its_end(story: Story) -> None:
     story.heartbeats.beats[2] = replace(WORKING, limit_s=0)
     story.lose(1)
-    story.reload.loaded = ["stn"]
+    story.reload.loaded_models = ["stn"]
     story.check_for(RETIRED_S + 1)
     assert story.signals == []
     story.heartbeats.beats[2] = IDLE
@@ -204,11 +208,11 @@ def test_a_replaced_worker_with_a_call_is_not_killed_before_its_end(story: Story
 
 def test_a_replaced_worker_that_triton_ends_is_not_reported(story: Story) -> None:
     story.lose(1)
-    story.reload.loaded = ["stn"]
+    story.reload.loaded_models = ["stn"]
     story.check_for(0.25)
     story.lose(2)
     assert len(story.events) == 2
-    assert story.reload.started == [("stn", True)]
+    assert story.reload.starts == [("stn", True)]
 
 
 def test_a_server_that_lost_many_workers_needs_a_restart(story: Story, monkeypatch) -> None:
@@ -217,7 +221,7 @@ def test_a_server_that_lost_many_workers_needs_a_restart(story: Story, monkeypat
     assert not story.monitor.needs_restart()
     story.lose(2)
     assert not story.monitor.needs_restart()  # before the last is replaced
-    story.reload.loaded = ["stn"]
+    story.reload.loaded_models = ["stn"]
     story.check_for(0.25)
     assert story.monitor.needs_restart()
 
@@ -288,8 +292,8 @@ def test_a_process_that_loops_is_killed_and_its_stack_is_in_the_log(tmp_path, ca
         child.stdout.readline()
         workers.add(child.pid)
         until(lambda: not monitor.check() or events, "a hung worker")
-        ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert ended.si_status == signal.SIGKILL
+        exit_info = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert exit_info.si_status == signal.SIGKILL
     (event,) = events
     assert event.suspects == ("gate-7#1-2",)
     assert "in loop" in caplog.text

@@ -32,7 +32,7 @@ def wait_for_end(child: subprocess.Popen) -> None:
 
 def find(workers: Workers, child: subprocess.Popen) -> Worker | None:
     """Return a dead worker."""
-    return next((one for one in workers.dead() if one.pid == child.pid), None)
+    return next((worker for worker in workers.dead() if worker.pid == child.pid), None)
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_a_worker_that_died_has_an_exit_reason(code: str, reason: str) -> None:
 def test_a_dead_worker_is_known_by_the_model_that_it_served_until_it_is_forgotten() -> None:
     with run("import signal; signal.pause()") as child:
         workers = Workers(os.getpid())
-        assert {one.pid: one.model for one in workers.alive()}[child.pid] == "stn"
+        assert {worker.pid: worker.model for worker in workers.alive()}[child.pid] == "stn"
         child.kill()
         wait_for_end(child)
-        dead = find(workers, child)
-        assert (dead.exit_reason, dead.model) == ("SIGKILL", "stn")
-        workers.forget(dead)
+        dead_worker = find(workers, child)
+        assert (dead_worker.exit_reason, dead_worker.model) == ("SIGKILL", "stn")
+        workers.forget(dead_worker)
         assert find(workers, child) is None
-        assert not workers.is_known(dead)
+        assert not workers.is_known(dead_worker)
     workers.alive()
-    assert workers.is_known(dead)  # another process may have its number now
+    assert workers.is_known(dead_worker)  # another process may have its number now
 
 
 def test_a_worker_that_a_list_of_children_leaves_out_keeps_its_model_and_is_reported_once(
@@ -73,27 +73,27 @@ def test_a_worker_that_a_list_of_children_leaves_out_keeps_its_model_and_is_repo
     with run("import signal; signal.pause()") as child:
         for process in ("self", str(child.pid)):
             (tmp_path / process).symlink_to(f"/proc/{process}")
-        listed = tmp_path / str(os.getpid()) / "task" / "1" / "children"
-        listed.parent.mkdir(parents=True)
+        child_list = tmp_path / str(os.getpid()) / "task" / "1" / "children"
+        child_list.parent.mkdir(parents=True)
         monkeypatch.setattr(workers_module, "PROC", tmp_path)
-        workers, seen = Workers(os.getpid()), []
+        workers, models = Workers(os.getpid()), []
         for children in (f"{child.pid} ", "", f"{child.pid} "):
-            listed.write_text(children)
-            seen.append([worker.model for worker in workers.alive()])
-        assert seen == [["stn"]] * 3
+            child_list.write_text(children)
+            models.append([worker.model for worker in workers.alive()])
+        assert models == [["stn"]] * 3
         child.kill()
         wait_for_end(child)
         for children in (f"{child.pid} ", "", f"{child.pid} "):
-            listed.write_text(children)
-            seen.append([(worker.model, workers.forget(worker))[0] for worker in workers.dead()])
-    assert seen[3:] == [["stn"], [], []]
+            child_list.write_text(children)
+            models.append([(worker.model, workers.forget(worker))[0] for worker in workers.dead()])
+    assert models[3:] == [["stn"], [], []]
 
 
 def test_a_stopped_worker_is_seen_to_be_stopped() -> None:
     with run("import signal; signal.pause()") as child:
         os.kill(child.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
-        states = {one.pid: one.is_stopped for one in Workers(os.getpid()).alive()}
+        states = {worker.pid: worker.is_stopped for worker in Workers(os.getpid()).alive()}
         child.kill()
     assert states[child.pid]
 

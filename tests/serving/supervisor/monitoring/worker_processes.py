@@ -12,6 +12,6 @@ ARGUMENTS = ["shm", "1", "1", "1", "/backends", "stn_0_0", "DEFAULT"]
 
 def start_worker(code: str, **variables: str) -> subprocess.Popen:
     """Start a child that looks like a worker and then runs code; nobody waits for its end."""
-    named = f"open('/proc/self/comm', 'w').write('{PROGRAM}')\n{code}"
-    line = [sys.executable, "-c", named, *ARGUMENTS]
+    named_code = f"open('/proc/self/comm', 'w').write('{PROGRAM}')\n{code}"
+    line = [sys.executable, "-c", named_code, *ARGUMENTS]
     return subprocess.Popen(line, env={**os.environ, **variables}, stdout=subprocess.PIPE)

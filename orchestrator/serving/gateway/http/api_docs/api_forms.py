@@ -35,7 +35,7 @@ class Field:
     example: str = ""
 
 
-def form(path: str, operation: Json, parameters: Iterable[Json]) -> str:
+def render_form(path: str, operation: Json, parameters: Iterable[Json]) -> str:
     """Return the form of an operation that takes pictures.
 
     Args:
@@ -79,21 +79,23 @@ def _file_of(schema: Json) -> tuple[str, bool]:
 def _fields(operation: Json, parameters: Iterable[Json]) -> Iterator[Field]:
     """Yield the fields beside the file: of the query and, if they are not there, of the form."""
     in_query = {}
-    for one in parameters:
-        if one["in"] == "query":
-            example = str(one.get("example", ""))
-            in_query[one["name"]] = Field(one["name"], "query", one["schema"], example)
+    for parameter in parameters:
+        if parameter["in"] == "query":
+            example = str(parameter.get("example", ""))
+            in_query[parameter["name"]] = Field(
+                parameter["name"], "query", parameter["schema"], example
+            )
     yield from in_query.values()
     schema = operation["requestBody"]["content"][FORM]["schema"]
     first = schema.get("oneOf", [schema])[0]
-    for name, one in first["properties"].items():
+    for name, field_schema in first["properties"].items():
         if name not in first["required"] and name not in in_query:
-            yield Field(name, "form", one)
+            yield Field(name, "form", field_schema)
 
 
 def _input(operation: str, field: Field) -> str:
     name, identity = escape(field.name), f"{operation}-{escape(field.name)}"
-    limits = "".join(f' {html}="{one}"' for html, one in _limits_of(field.schema))
+    limits = "".join(f' {html}="{value}"' for html, value in _limits_of(field.schema))
     placeholder = f' placeholder="e.g. {escape(field.example)}"' if field.example else ""
     return (
         f'<p class="field"><label for="{identity}"><code>{name}</code></label>\n'

@@ -9,10 +9,10 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from orchestrator.serving.gateway.http.api_docs.api_forms import FORM, form
+from orchestrator.serving.gateway.http.api_docs.api_forms import FORM, render_form
 from orchestrator.serving.gateway.http.api_docs.api_types import type_of
 from orchestrator.serving.gateway.http.api_docs.openapi import HOST
-from orchestrator.serving.gateway.http.api_docs.openapi_schemas import used_schemas
+from orchestrator.serving.gateway.http.api_docs.openapi_schemas import find_used_schemas
 from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
 
 Json = dict[str, Any]
@@ -23,7 +23,7 @@ UNNAMED = "about:blank"
 LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
 
 
-def page(document: Json, part: str = "", *, links: str = "", footer: str = "") -> str:
+def render_page(document: Json, part: str = "", *, links: str = "", footer: str = "") -> str:
     """Return the HTML page of one part of an OpenAPI document.
 
     Args:
@@ -35,10 +35,14 @@ def page(document: Json, part: str = "", *, links: str = "", footer: str = "") -
     names = [tag["name"] for tag in document["tags"]]
     part = part if part in names else names[0]
     operations = [*_operations(document)]
-    shown = [one for one in operations if part in one[2].get("tags", ())]
-    described = [_operation(document, *operation) for operation in shown]
-    common = [_keys(document), _schemas(document, shown), _problems()]
-    body = "\n".join([_head(document, operations, part, links), *described, *common])
+    part_operations = [
+        (method, path, operation)
+        for method, path, operation in operations
+        if part in operation.get("tags", ())
+    ]
+    sections = [_operation(document, *operation) for operation in part_operations]
+    common = [_keys(document), _schemas(document, part_operations), _problems()]
+    body = "\n".join([_head(document, operations, part, links), *sections, *common])
     title = escape(document["info"]["title"])
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -98,14 +102,14 @@ def _contents(document: Json, operations: Iterable[tuple[str, str, Json]], part:
     for tag in document["tags"]:
         where = "" if tag["name"] == part else f"docs?part={quote(tag['name'])}"
         links = "".join(
-            f'<li><a href="{where}#{escape(one["operationId"])}">{_method(method)}'
+            f'<li><a href="{where}#{escape(operation["operationId"])}">{_method(method)}'
             f"<code>{escape(path)}</code></a></li>\n"
-            for method, path, one in operations
-            if tag["name"] in one.get("tags", ())
+            for method, path, operation in operations
+            if tag["name"] in operation.get("tags", ())
         )
         parts.append(f"<h2>{escape(tag['name'].capitalize())}</h2>\n<ul>\n{links}</ul>")
-    others = {"keys": "Keys", "fields": "Fields of the answers", "problems": "Problems"}
-    links = "".join(f'<li><a href="#{one}">{text}</a></li>\n' for one, text in others.items())
+    anchors = {"keys": "Keys", "fields": "Fields of the answers", "problems": "Problems"}
+    links = "".join(f'<li><a href="#{name}">{text}</a></li>\n' for name, text in anchors.items())
     return "\n".join([*parts, f"<h2>Of all calls</h2>\n<ul>\n{links}</ul>", "</nav>"])
 
 
@@ -121,9 +125,9 @@ def _operation(document: Json, method: str, path: str, operation: Json) -> str:
     ]
     if "description" in operation:
         parts.append(f"<p>{_inline(operation['description'])}</p>")
-    parameters = [_resolved(document, one) for one in operation.get("parameters", ())]
+    parameters = [_resolve(document, parameter) for parameter in operation.get("parameters", ())]
     if FORM in operation.get("requestBody", {}).get("content", {}):
-        parts.append(form(path, operation, parameters))
+        parts.append(render_form(path, operation, parameters))
     elif method == "GET" and "{" not in path and operation["responses"]:
         address = escape(path.lstrip("/"))
         parts.append(f'<p><a class="button" href="{address}">Open {escape(path)}</a></p>')
@@ -143,13 +147,13 @@ def _parameters(parameters: Iterable[Json]) -> str:
     for parameter in parameters:
         about = _inline(parameter["description"]) + "."
         if "example" in parameter:
-            about += f" Example: <code>{escape(_shown(parameter['example']))}</code>"
+            about += f" Example: <code>{escape(_render_example(parameter['example']))}</code>"
         where = escape(parameter["in"])
         rows.append((parameter["name"], where, type_of(parameter["schema"]), about))
     return _table("Parameters", ("Name", "In", "Type", "Meaning"), rows)
 
 
-def _shown(example: object) -> str:
+def _render_example(example: object) -> str:
     """Return an example as it stands in a query."""
     return str(example[0] if isinstance(example, list) else example)
 
@@ -159,9 +163,13 @@ def _body(body: Json) -> str:
     for kind, content in body["content"].items():
         schema = content["schema"]
         kinds = schema.get("oneOf", [schema] if "properties" in schema else [])
-        fields = {name: one["properties"][name] for one in kinds for name in one["required"]}
-        for one in kinds:
-            fields |= one["properties"]
+        fields = {
+            name: kind_schema["properties"][name]
+            for kind_schema in kinds
+            for name in kind_schema["required"]
+        }
+        for kind_schema in kinds:
+            fields |= kind_schema["properties"]
         parts = [
             f"<li>field <code>{escape(name)}</code>: {type_of(field)}. "
             f"{_inline(field['description'])}</li>"
@@ -175,18 +183,18 @@ def _body(body: Json) -> str:
 
 
 def _answers(document: Json, responses: Json) -> Iterator[str]:
-    failed = []
+    problem_rows = []
     for status, response in responses.items():
-        answer = _resolved(document, response)
+        answer = _resolve(document, response)
         if "content" not in answer:
             yield f"<p><strong>{status}</strong>: {_inline(answer['description'])}</p>"
         for kind, content in answer.get("content", {}).items():
             if status.startswith("2"):
                 yield from _answer(status, kind, answer, content)
             else:
-                failed.append((status, _failures(answer, content)))
-    if failed:
-        yield _table("Problems", ("Status", "Problem"), failed)
+                problem_rows.append((status, _failures(answer, content)))
+    if problem_rows:
+        yield _table("Problems", ("Status", "Problem"), problem_rows)
 
 
 def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str]:
@@ -202,7 +210,7 @@ def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str
 
 def _failures(answer: Json, content: Json) -> str:
     """Return the problems of a status as links, or its description if they are in another form."""
-    values = [one["value"] for one in content["examples"].values()]
+    values = [example["value"] for example in content["examples"].values()]
     is_problem = all("reason" in value for value in values)
     return "; ".join(map(_problem_link, values)) if is_problem else _inline(answer["description"])
 
@@ -214,12 +222,12 @@ def _problem_link(value: Json) -> str:
 
 
 def _keys(document: Json) -> str:
-    needed = {} not in document["security"]
+    is_needed = {} not in document["security"]
     schemes = document["components"]["securitySchemes"].values()
     ways = " or ".join(f"<code>{escape(_header_of(scheme))}</code>" for scheme in schemes)
     return (
         '<section id="keys">\n<h2>Keys</h2>\n<p>Calls '
-        f"{'need a key' if needed else 'may have a key'}, as the header {ways}.</p>\n</section>"
+        f"{'need a key' if is_needed else 'may have a key'}, as the header {ways}.</p>\n</section>"
     )
 
 
@@ -233,10 +241,10 @@ def _header_of(scheme: Json) -> str:
 
 def _schemas(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
     parts = ['<section id="fields">', "<h2>Fields of the answers</h2>"]
-    for name, schema in used_schemas(document, operations).items():
+    for name, schema in find_used_schemas(document, operations).items():
         rows = [
-            (field, type_of(one), _inline(one.get("description", "")))
-            for field, one in schema["properties"].items()
+            (field, type_of(field_schema), _inline(field_schema.get("description", "")))
+            for field, field_schema in schema["properties"].items()
         ]
         parts.append(f'<h3 id="schema-{escape(name)}">{escape(name)}</h3>')
         parts.append(f"<p>{_inline(schema['description'])}</p>")
@@ -264,9 +272,9 @@ def _table(label: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) 
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     lines = [
         f'<tr><th scope="row"><code>{escape(first)}</code></th>'
-        + "".join(f"<td>{cell}</td>" for cell in others)
+        + "".join(f"<td>{cell}</td>" for cell in cells)
         + "</tr>"
-        for first, *others in rows
+        for first, *cells in rows
     ]
     return (
         f'<div class="wide" role="group" aria-label="{escape(label)}" tabindex="0"><table>\n'
@@ -279,7 +287,7 @@ def _block(text: str, label: str) -> str:
     return f'<pre tabindex="0" aria-label="{escape(label)}"><code>{escape(text)}</code></pre>'
 
 
-def _resolved(document: Json, part: Json) -> Json:
+def _resolve(document: Json, part: Json) -> Json:
     """Return a part of the document. A reference is replaced by its component."""
     if "$ref" not in part:
         return part
@@ -289,5 +297,5 @@ def _resolved(document: Json, part: Json) -> Json:
 
 def _inline(text: str) -> str:
     """Return a line of Markdown as HTML: code and links."""
-    linked = LINK.sub(r'<a href="\2">\1</a>', escape(text))
-    return CODE.sub(r"<code>\1</code>", linked)
+    html = LINK.sub(r'<a href="\2">\1</a>', escape(text))
+    return CODE.sub(r"<code>\1</code>", html)

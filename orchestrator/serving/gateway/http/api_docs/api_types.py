@@ -25,8 +25,8 @@ def type_of(schema: Json) -> str:
     return kind + _range_of(schema, "imum")
 
 
-def _range_of(schema: Json, what: str) -> str:
-    least, most = schema.get(f"min{what}"), schema.get(f"max{what}")
+def _range_of(schema: Json, counted: str) -> str:
+    least, most = schema.get(f"min{counted}"), schema.get(f"max{counted}")
     if least is not None and most is not None:
         return f", {least}" if least == most else f", {least} to {most}"
     if least is not None:

@@ -154,17 +154,21 @@ def _read(limits: Limits) -> Json:
 def _service() -> dict[str, Json]:
     alive = _answer(schemas.Alive, alive={"status": "alive"})
     ready = _answer(schemas.Ready, ready={"status": "ready", "canary_age_s": 3.1})
-    this = _content("The document.", "application/json", {"type": "object"})
+    document_content = _content("The document.", "application/json", {"type": "object"})
     return {
-        "/healthz": _look("healthz", "Tell whether the gateway is alive", alive),
-        "/readyz": _look("readyz", "Tell whether a picture was read lately", ready, "503"),
-        "/metrics": _look("metrics", "Metrics for Prometheus", _content("Metrics.", "text/plain")),
-        "/openapi.json": _look("openapi", "This document", this),
-        "/docs": _look("docs", "This document for people", _content("The page.", "text/html")),
+        "/healthz": _describe_get("healthz", "Tell whether the gateway is alive", alive),
+        "/readyz": _describe_get("readyz", "Tell whether a picture was read lately", ready, "503"),
+        "/metrics": _describe_get(
+            "metrics", "Metrics for Prometheus", _content("Metrics.", "text/plain")
+        ),
+        "/openapi.json": _describe_get("openapi", "This document", document_content),
+        "/docs": _describe_get(
+            "docs", "This document for people", _content("The page.", "text/html")
+        ),
     }
 
 
-def _look(name: str, summary: str, answer: Json, *problems: str) -> Json:
+def _describe_get(name: str, summary: str, answer: Json, *problems: str) -> Json:
     return {
         "operationId": name,
         "tags": ["service"],
@@ -175,44 +179,45 @@ def _look(name: str, summary: str, answer: Json, *problems: str) -> Json:
 
 
 def _parameters(names: Iterable[str]) -> list[Json]:
-    described = {**{name: PARAMETERS[name] for name in names}, **LABELS}
+    parameters = {**{name: PARAMETERS[name] for name in names}, **LABELS}
     query = [
         {
             "name": name,
             "in": "query",
             "description": about,
             "schema": schema,
-            "example": _typed(schema, example),
+            "example": _to_type(schema, example),
         }
-        for name, (about, schema, example) in described.items()
+        for name, (about, schema, example) in parameters.items()
     ]
     return [*query, {"$ref": "#/components/parameters/request_id"}]
 
 
-def _typed(schema: Json, example: str) -> object:
+def _to_type(schema: Json, example: str) -> object:
     """Return an example as a value of its schema's type."""
     kinds: dict[str, Callable[[str], object]] = {"number": float, "integer": int}
     return kinds.get(schema["type"], str)(example)
 
 
-def _body(limits: Limits, what: str) -> Json:
+def _body(limits: Limits, contents: str) -> Json:
     file = {"type": "string", "format": "binary"}
-    one = {kind: {"schema": file} for kind in PICTURES}
+    pictures = {kind: {"schema": file} for kind in PICTURES}
     encoding = {name: {"contentType": ", ".join(PICTURES)} for name in FIELDS}
     return {
         "required": True,
-        "description": f"JPEG, PNG, WebP or BMP, judged by its bytes; or a form with {what}, all "
-        "in fields of one name",
-        "content": one | {FORM: {"schema": _form(limits, what, file), "encoding": encoding}},
+        "description": "JPEG, PNG, WebP or BMP, judged by its bytes; "
+        f"or a form with {contents}, all in fields of one name",
+        "content": pictures
+        | {FORM: {"schema": _form(limits, contents, file), "encoding": encoding}},
     }
 
 
-def _form(limits: Limits, what: str, file: Json) -> Json:
+def _form(limits: Limits, contents: str, file: Json) -> Json:
     """Return the schema of a form: its pictures have one of the names of their field."""
     files = {"type": "array", "items": file, "minItems": 1, "maxItems": limits.pictures}
     about = dict.fromkeys(FIELDS, f"Another name of `{FIELDS[0]}`")
-    about[FIELDS[0]] = f"The {what}, each with its file's name"
-    labels = {name: schema | {"description": told} for name, (told, schema, _) in LABELS.items()}
+    about[FIELDS[0]] = f"The {contents}, each with its file's name"
+    labels = {name: schema | {"description": text} for name, (text, schema, _) in LABELS.items()}
     return {
         "oneOf": [
             {
@@ -244,7 +249,7 @@ def _problems(statuses: Iterable[str]) -> Json:
 
 
 def _problem_response(status: str) -> Json:
-    values = {one.reason.replace(" ", "_"): problem(one) for one in PROBLEMS[status]}
+    values = {outcome.reason.replace(" ", "_"): problem(outcome) for outcome in PROBLEMS[status]}
     content = {
         "schema": {"$ref": "#/components/schemas/Problem"},
         "examples": {name: {"value": value} for name, value in values.items()},

@@ -72,13 +72,13 @@ def describe_models(models: Iterable[type[BaseModel]]) -> Json:
     return dict(definitions["$defs"])
 
 
-def used_schemas(document: Json, operations: Iterable[object]) -> Json:
+def find_used_schemas(document: Json, operations: Iterable[object]) -> Json:
     """Return the schemas that operations use, also by way of other components."""
     components = document["components"]
-    texts, used = [json.dumps([*operations])], {("schemas", "Problem")}
+    texts, references = [json.dumps([*operations])], {("schemas", "Problem")}
     while texts:
-        new = {*REFERENCE.findall(texts.pop())} - used
-        used |= new
+        new = {*REFERENCE.findall(texts.pop())} - references
+        references |= new
         texts += [json.dumps(components[kind][name]) for kind, name in new]
     schemas = components["schemas"].items()
-    return {name: schema for name, schema in schemas if ("schemas", name) in used}
+    return {name: schema for name, schema in schemas if ("schemas", name) in references}

@@ -13,7 +13,7 @@ from html import escape, unescape
 from typing import Any
 from urllib.parse import urlencode
 
-from orchestrator.serving.gateway.http.api_docs.api_page import page
+from orchestrator.serving.gateway.http.api_docs.api_page import render_page
 from orchestrator.serving.gateway.http.api_docs.openapi_schemas import NO_PART
 from orchestrator.serving.gateway.http.page.html import render_footer
 from orchestrator.serving.gateway.http.page.texts import Texts, read_texts
@@ -27,13 +27,13 @@ STARTS = re.compile(r"(Open|Example:) (.+)", re.DOTALL)
 """Texts that begin with a word of the page and go on with a name."""
 
 
-def pages(
+def render_pages(
     document: Mapping[str, Any],
     options: GatewayOptions,
     part: str = "",
     more: Mapping[str, Mapping[str, str]] = NO_PART.texts,
 ) -> dict[str, str]:
-    """Return the page of one part of an OpenAPI document by language, see `page`.
+    """Return the page of one part of an OpenAPI document by language, see `render_page`.
 
     Args:
         document: The document.
@@ -41,65 +41,65 @@ def pages(
         part: Name of the tag.
         more: Descriptions of an extension in each language, by the English ones.
     """
-    rendered = {}
+    html_by_language = {}
     for language, words in read_texts().items():
         all_words = replace(words, docs={**words.docs, **more.get(language, {})})
-        described = describe_in(document, to_plain(all_words.docs))
-        rendered[language] = _render(described, options, all_words, part)
-    return rendered
+        translation = describe_in(document, to_plain(all_words.docs))
+        html_by_language[language] = _render(translation, options, all_words, part)
+    return html_by_language
 
 
 def to_plain(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return texts and their translations without points at the end."""
-    return {text.rstrip("."): said.rstrip(".") for text, said in texts.items()}
+    """Return texts and their translations without full stops at the end."""
+    return {text.rstrip("."): translation.rstrip(".") for text, translation in texts.items()}
 
 
-def describe_in(document: Any, known: Mapping[str, str]) -> Any:
+def describe_in(document: Any, translations: Mapping[str, str]) -> Any:
     """Return a document with the descriptions of a language; unknown ones stay.
 
     Args:
         document: The document, or a part of it.
-        known: See `to_plain`.
+        translations: See `to_plain`.
     """
     if isinstance(document, list):
-        return [describe_in(item, known) for item in document]
+        return [describe_in(item, translations) for item in document]
     if not isinstance(document, Mapping):
         return document
     return {
-        name: _say(value, known)
+        name: _translate_text(value, translations)
         if name in DESCRIBING and isinstance(value, str)
-        else describe_in(value, known)
+        else describe_in(value, translations)
         for name, value in document.items()
     }
 
 
-def _say(text: str, known: Mapping[str, str]) -> str:
+def _translate_text(text: str, translations: Mapping[str, str]) -> str:
     plain = text.strip().rstrip(".")
-    return known[plain] + "." * text.strip().endswith(".") if plain in known else text
+    return translations[plain] + "." * text.strip().endswith(".") if plain in translations else text
 
 
 def _render(document: Mapping[str, Any], options: GatewayOptions, texts: Texts, part: str) -> str:
-    other = texts.page["other"]
-    query = urlencode({"part": part, "lang": other} if part else {"lang": other})
-    links = f'<a href="?{escape(query)}" hreflang="{other}" lang="{other}">'
+    other_language = texts.page["other"]
+    query = urlencode({"part": part, "lang": other_language} if part else {"lang": other_language})
+    links = f'<a href="?{escape(query)}" hreflang="{other_language}" lang="{other_language}">'
     links += f"{texts.page['other_name']}</a>"
-    html = page(dict(document), part, links=links, footer=render_footer(texts, options))
+    html = render_page(dict(document), part, links=links, footer=render_footer(texts, options))
     return html if texts.language == "en" else translate(html, texts)
 
 
 def translate(html: str, texts: Texts) -> str:
     """Return the English page with the texts that a language has for it."""
     meanings = {kind.meaning: texts.problems[reason] for reason, kind in KINDS.items()}
-    known = {**meanings, **texts.docs}
-    html = html.replace(" Example: <code>", f" {known['Example:']} <code>")
+    translations = {**meanings, **texts.docs}
+    html = html.replace(" Example: <code>", f" {translations['Example:']} <code>")
 
     def say(match: re.Match[str]) -> str:
-        said = unescape(match[1])
-        text = said.strip()
+        source = unescape(match[1])
+        text = source.strip()
         if start := STARTS.fullmatch(text):
-            translation = f"{known[start[1]]} {known.get(start[2], start[2])}"
+            translation = f"{translations[start[1]]} {translations.get(start[2], start[2])}"
         else:
-            translation = known.get(text, text)
-        return f">{escape(said.replace(text, translation))}<"
+            translation = translations.get(text, text)
+        return f">{escape(source.replace(text, translation))}<"
 
     return TEXT.sub(say, html).replace('<html lang="en">', f'<html lang="{texts.language}">', 1)

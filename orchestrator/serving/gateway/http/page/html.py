@@ -51,18 +51,18 @@ def render(texts: Texts, options: GatewayOptions) -> str:
         KeyError: A text of the template is missing.
     """
     template = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
-    filled = dict(texts.page)
+    values = dict(texts.page)
     has_keys = options.wants_keys or options.keys is not None
-    filled["limits"] = _limits(filled["limits"], options.limits)
-    filled["key_hint"] = filled["key_needed" if options.wants_keys else "key_optional"]
+    values["limits"] = _limits(values["limits"], options.limits)
+    values["key_hint"] = values["key_needed" if options.wants_keys else "key_optional"]
     if options.wants_keys:
-        filled["without_script"] = filled["without_script_key"]
+        values["without_script"] = values["without_script_key"]
     access = {"has_keys": has_keys, "has_people": options.cameras is not None}
     words = json.dumps(_words(texts, options.limits) | access, ensure_ascii=False)
-    filled |= {"language": texts.language, "words": words}
-    escaped = {name: escape(text) for name, text in filled.items()}
+    values |= {"language": texts.language, "words": words}
+    escaped_values = {name: escape(text) for name, text in values.items()}
     return template.substitute(
-        escaped,
+        escaped_values,
         preloads="\n".join(map(_preload, SCRIPTS)),
         footer=render_footer(texts, options),
         # The script shows the field to readers who have not logged in.
@@ -85,11 +85,11 @@ def render_footer(texts: Texts, options: GatewayOptions, root: str = "") -> str:
         links["footer_source"] = options.source_url
     if options.has_plates:
         links["footer_docs"] = f"{root}docs"
-    shown = (
+    anchors = (
         f'<a href="{escape(url)}">{escape(texts.page[name])}</a>' for name, url in links.items()
     )
     version = escape(Template(texts.page["footer_version"]).substitute(version=read_version()))
-    return f'<footer class="site-footer faint">{" · ".join([version, *shown])}</footer>'
+    return f'<footer class="site-footer faint">{" · ".join([version, *anchors])}</footer>'
 
 
 def render_missing(texts: Texts, options: GatewayOptions, reason: str, root: str) -> str:
@@ -104,7 +104,7 @@ def render_missing(texts: Texts, options: GatewayOptions, reason: str, root: str
     links = {"title": ""} if options.has_plates else {}
     if options.cameras:
         links["live"] = "live"
-    shown = "".join(
+    items = "".join(
         f'<li><a href="{f"{root}{path}" or "./"}">{escape(texts.page[name])}</a></li>'
         for name, path in links.items()
     )
@@ -116,8 +116,8 @@ def render_missing(texts: Texts, options: GatewayOptions, reason: str, root: str
         language=texts.language,
         root=root,
         title=escape(sentences[0]),
-        told="".join(f"<p>{escape(sentence)}</p>" for sentence in sentences[1:]),
-        links=shown,
+        sentences="".join(f"<p>{escape(sentence)}</p>" for sentence in sentences[1:]),
+        links=items,
         footer=render_footer(texts, options, root),
     )
 

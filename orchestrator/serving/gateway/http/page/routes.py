@@ -38,7 +38,7 @@ FILES = {
 LANGUAGE_COOKIE = "plates_language"
 """Cookie with the language that the reader has chosen, so that it holds on the next page."""
 YEAR_S = 365 * 86400
-GUARDED = {
+GUARD_HEADERS = {
     "content-security-policy": CSP,
     "cross-origin-resource-policy": "same-origin",
     # Not "no-referrer": browsers then send `Origin: null` with the page's own form.
@@ -73,12 +73,17 @@ def answer_page(request: Request, pages: Mapping[str, str], status: int = 200) -
         pages: The page by language.
         status: HTTP status.
     """
-    asked = request.query_params.get("lang")
-    kept = asked if asked in LANGUAGES else request.cookies.get(LANGUAGE_COOKIE)
-    language = choose_language(kept, request.headers.get("accept-language", ""))
-    headers = GUARDED | {"content-language": language, "vary": "accept, accept-language, cookie"}
+    query_language = request.query_params.get("lang")
+    preference = (
+        query_language if query_language in LANGUAGES else request.cookies.get(LANGUAGE_COOKIE)
+    )
+    language = choose_language(preference, request.headers.get("accept-language", ""))
+    headers = GUARD_HEADERS | {
+        "content-language": language,
+        "vary": "accept, accept-language, cookie",
+    }
     response = Response(pages[language], status, headers, media_type="text/html")
-    if asked in LANGUAGES:
+    if query_language in LANGUAGES:
         response.set_cookie(
             LANGUAGE_COOKIE, language, max_age=YEAR_S, samesite="strict", httponly=True
         )
@@ -114,6 +119,6 @@ def _file(path: str, file: Path, kind: str) -> Route:
     content = file.read_bytes()
 
     async def send(_request: Request) -> Response:
-        return Response(content, media_type=kind, headers=GUARDED)
+        return Response(content, media_type=kind, headers=GUARD_HEADERS)
 
     return Route(path, send)

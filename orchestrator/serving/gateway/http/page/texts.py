@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 from orchestrator.host.toml_files import read_table
@@ -54,25 +55,25 @@ def read_texts() -> dict[str, Texts]:
     return {name: read_table(Texts, folder / f"{name}.toml") for name in LANGUAGES}
 
 
-def choose_language(requested: str | None, accepted: str) -> str:
+def choose_language(preference: str | None, accept_language: str) -> str:
     """Return the language of a reader.
 
     Args:
-        requested: Language that a link asks for; None for none. An unknown one is ignored.
-        accepted: The header Accept-Language, "" for none.
+        preference: Language that the reader has chosen; None for none. An unknown one is ignored.
+        accept_language: The header Accept-Language, "" for none.
 
     Source: RFC 9110, section 12.5.4; RFC 4647, section 3.3.1 (`ru-RU` is served by `ru`).
     """
-    if requested in LANGUAGES:
-        return requested
-    best = max(_known_ranges(accepted), key=lambda one: one[1], default=(LANGUAGES[0], 0.0))
-    return best[0]
+    if preference in LANGUAGES:
+        return preference
+    ranges = _known_ranges(accept_language)
+    return max(ranges, key=itemgetter(1), default=(LANGUAGES[0], 0.0))[0]
 
 
-def _known_ranges(accepted: str) -> Iterator[tuple[str, float]]:
+def _known_ranges(accept_language: str) -> Iterator[tuple[str, float]]:
     """Yield each known language of a header, with its weight in (0, 1]."""
-    for one in accepted.split(",")[:MAX_RANGES]:
-        tag, _, parameter = one.partition(";")
+    for language_range in accept_language.split(",")[:MAX_RANGES]:
+        tag, _, parameter = language_range.partition(";")
         language = tag.strip().lower().partition("-")[0]
         weight = _weight_of(parameter)
         if language in LANGUAGES and 0 < weight <= 1:

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, STAGE_SECONDS, from_arrays, stages_of
 from orchestrator.serving.gateway.http.labels import Labels, labels_of
-from orchestrator.serving.gateway.http.rest import Infer, validated
+from orchestrator.serving.gateway.http.rest import Infer, validate
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import SnapshotCall
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_schemas import (
     EngineConfig,
@@ -39,11 +39,11 @@ async def recognize(
     outputs = (*OUTPUTS, STAGE_SECONDS)
     request = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, trace)
     arrays = to_arrays((await infer(request)).outputs)
-    return validated(
+    return validate(
         SnapshotAnswer,
         processing_time=1e3 * sum(stages_of(arrays).values()),
         results=tuple(
-            SnapshotPlate.fields_of(array) for array in from_arrays(arrays) if array.text
+            SnapshotPlate.fields_of(plate) for plate in from_arrays(arrays) if plate.text
         ),
         filename=call.picture.filename,
         version=1,
@@ -55,10 +55,10 @@ async def recognize(
 def _labels_of(fields: SnapshotFields) -> Labels:
     """Return the caller's labels. Their clients also write a time with a blank for the T."""
     camera = "" if fields.camera_id is None else str(fields.camera_id)
-    given = {"camera_id": camera}
+    labels = {"camera_id": camera}
     if fields.timestamp:
-        given["timestamp"] = fields.timestamp.replace(" ", "T", 1)
-    return labels_of({}, given)
+        labels["timestamp"] = fields.timestamp.replace(" ", "T", 1)
+    return labels_of({}, labels)
 
 
 def _parameters_of(config: EngineConfig) -> dict[str, str]:

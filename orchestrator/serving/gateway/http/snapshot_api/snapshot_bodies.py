@@ -13,7 +13,13 @@ from pydantic import ValidationError
 from orchestrator.errors import ParameterError
 from orchestrator.host.validation_errors import describe_invalid
 from orchestrator.serving.gateway.errors import UnsupportedMedia
-from orchestrator.serving.gateway.http.multipart import MAX_OTHERS, FormFields, Part, parse, shown
+from orchestrator.serving.gateway.http.multipart import (
+    MAX_OTHERS,
+    FormFields,
+    Part,
+    parse,
+    sanitize,
+)
 from orchestrator.serving.gateway.http.rest import FORM
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_schemas import SnapshotFields
 
@@ -60,7 +66,7 @@ def take_apart(body: bytes, content_type: str) -> SnapshotCall:
     elif kind == ENCODED_FORM:
         values = _form_of(body)
     else:
-        raise UnsupportedMedia(f"content type: wanted {FORM} or {JSON}, got {shown(kind)!r}")
+        raise UnsupportedMedia(f"content type: wanted {FORM} or {JSON}, got {sanitize(kind)!r}")
     return SnapshotCall(Part("", _upload_of(values)), _fields_of(values))
 
 

@@ -101,12 +101,16 @@ def _body(picture: str, is_json: bool = False) -> Json:
         picture: Format of the picture.
         is_json: Fields may be null or, where this makes sense, no text.
     """
-    told = {name: str(one.description) for name, one in SnapshotFields.model_fields.items()}
-    fields = {name: schema | {"description": told[name]} for name, schema in _texts().items()}
+    descriptions = {
+        name: str(field.description) for name, field in SnapshotFields.model_fields.items()
+    }
+    fields = {
+        name: schema | {"description": descriptions[name]} for name, schema in _texts().items()
+    }
     if is_json:
-        for name, others in _JSON_TYPES.items():
+        for name, types in _JSON_TYPES.items():
             description = fields[name].pop("description")
-            fields[name] = {"anyOf": [fields[name], *others], "description": description}
+            fields[name] = {"anyOf": [fields[name], *types], "description": description}
     file = {"type": "string", "format": picture, "description": "The picture"}
     return {"type": "object", "properties": {UPLOAD: file} | fields, "required": [UPLOAD]}
 

@@ -9,8 +9,8 @@ from orchestrator.contract import ENCODED, MODEL, OUTPUTS, STAGE_SECONDS, from_a
 from orchestrator.errors import ParameterError
 from orchestrator.plates import Plate
 from orchestrator.serving.gateway.errors import UnsupportedMedia
-from orchestrator.serving.gateway.http.multipart import FormFields, Part, parse, shown
-from orchestrator.serving.gateway.http.rest import FORM, Infer, validated
+from orchestrator.serving.gateway.http.multipart import FormFields, Part, parse, sanitize
+from orchestrator.serving.gateway.http.rest import FORM, Infer, validate
 from orchestrator.serving.gateway.http.vision_api.vision_schemas import VisionAnswer, VisionPlate
 from orchestrator.serving.protocol.arrays import to_arrays
 from orchestrator.serving.protocol.inference import InferenceRequest, PictureFile
@@ -44,7 +44,7 @@ def take_apart(body: bytes, content_type: str) -> VisionCall:
         UnsupportedMedia: It is no form.
     """
     if (kind := content_type.partition(";")[0].strip().lower()) != FORM:
-        raise UnsupportedMedia(f"content type: wanted {FORM}, got {shown(kind)!r}")
+        raise UnsupportedMedia(f"content type: wanted {FORM}, got {sanitize(kind)!r}")
     form = parse(body, content_type, 1, FIELDS)
     return VisionCall(form.pictures[0], _to_score(form.labels.get(MIN_CONFIDENCE, "")))
 
@@ -55,7 +55,7 @@ def _to_score(text: str) -> float:
     except ValueError:
         score = -1.0
     if not 0 <= score <= 1:  # False for what is not a number
-        raise ParameterError(f"{MIN_CONFIDENCE}: wanted 0 to 1, got {shown(text)}")
+        raise ParameterError(f"{MIN_CONFIDENCE}: wanted 0 to 1, got {sanitize(text)}")
     return score
 
 
@@ -85,7 +85,7 @@ async def recognize(
 
 
 def _to_answer(plates: Sequence[Plate], spent_ms: float) -> VisionAnswer:
-    return validated(
+    return validate(
         VisionAnswer,
         success=True,
         code=200,

@@ -6,7 +6,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from orchestrator.serving.gateway.http.protocol import guarded
+from orchestrator.serving.gateway.http.protocol import make_protocol
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.connections import Connections
 
@@ -45,15 +45,15 @@ class Client(asyncio.Transport):
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 8000)})
         self.connections = connections or Connections(10, 10)
         self.received, self.writes, self.ended = b"", 0, asyncio.Event()
-        known = Limits(calls=1, **limits)  # type: ignore[arg-type]
-        http = guarded(self.connections, known)
+        known_limits = Limits(calls=1, **limits)  # type: ignore[arg-type]
+        http = make_protocol(self.connections, known_limits)
         config = uvicorn.Config(
             app,
             http=http,
             ws="none",
             lifespan="off",
             log_config=None,
-            timeout_keep_alive=round(known.idle_s),
+            timeout_keep_alive=round(known_limits.idle_s),
         )
         config.load()
         self._protocol = http(config=config, server_state=ServerState(), app_state={})
@@ -69,7 +69,7 @@ class Client(asyncio.Transport):
         self.connections.is_leaving = True
         self._protocol.shutdown()
 
-    async def ended_at(self) -> float:
+    async def wait_for_end(self) -> float:
         """Return the second in which the server closed the connection."""
         await self.ended.wait()
         return round(asyncio.get_running_loop().time(), 1)

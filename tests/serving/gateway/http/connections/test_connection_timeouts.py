@@ -47,7 +47,7 @@ async def connect(before: bytes, **limits: float) -> tuple[Client, float]:
 async def test_headers_that_do_not_come_are_not_waited_for(before: bytes) -> None:
     client, now = await connect(before, header_s=3, idle_s=1000)
     await client.send(b"GET / HTTP/1.1\r\nX-a: ")
-    assert await client.ended_at() == pytest.approx(now + 3, abs=0.1)
+    assert await client.wait_for_end() == pytest.approx(now + 3, abs=0.1)
     assert client.received.startswith(b"HTTP/1.1 408 ")
 
 
@@ -55,7 +55,7 @@ async def test_headers_that_do_not_come_are_not_waited_for(before: bytes) -> Non
 async def test_a_body_that_does_not_come_is_not_waited_for(before: bytes) -> None:
     client, now = await connect(before, header_s=3, body_s=7)
     await client.send(post(b"beginning", 1000))
-    assert await client.ended_at() == pytest.approx(now + 7 + GRACE_S, abs=0.1)
+    assert await client.wait_for_end() == pytest.approx(now + 7 + GRACE_S, abs=0.1)
     assert client.received == b""
 
 
@@ -142,13 +142,13 @@ async def test_a_call_in_work_is_answered_at_the_end_and_its_connection_closed(
     client, now = await connect(before)
     await client.send(get("/10"))
     client.stop_server()
-    assert await client.ended_at() == pytest.approx(now + 10, abs=0.1)
+    assert await client.wait_for_end() == pytest.approx(now + 10, abs=0.1)
     assert client.received.startswith(b"HTTP/1.1 200 ")
     assert b"connection: close\r\n" in client.received
 
 
 @pytest.mark.parametrize(
-    ("before", "sent", "after_s", "answer"),
+    ("before", "request_bytes", "after_s", "answer"),
     [
         pytest.param(b"", get("/1000"), WORK_S, GOODBYE, id="a call that never ends"),
         pytest.param(b"", get("/begin"), WORK_S, b"HTTP/1.1 200 ", id="an answer that never ends"),
@@ -158,12 +158,12 @@ async def test_a_call_in_work_is_answered_at_the_end_and_its_connection_closed(
     ],
 )
 async def test_others_are_cut_off_at_the_end_with_one_answer(
-    before: bytes, sent: bytes, after_s: float, answer: bytes
+    before: bytes, request_bytes: bytes, after_s: float, answer: bytes
 ) -> None:
     client, now = await connect(before)
-    await client.send(sent)
+    await client.send(request_bytes)
     client.stop_server()
-    assert await client.ended_at() == pytest.approx(now + after_s, abs=0.1)
+    assert await client.wait_for_end() == pytest.approx(now + after_s, abs=0.1)
     assert client.received.startswith(answer)
     assert client.received.count(b"HTTP/1.1 ") == bool(answer)
 

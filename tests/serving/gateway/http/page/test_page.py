@@ -67,7 +67,9 @@ def test_a_key_can_be_given_where_there_are_keys_and_a_link_leads_to_the_control
 ) -> None:
     reader = Reader(render(ENGLISH, GatewayOptions(**options)))
     (live,) = (link for link in reader.named("a") if link.get("href") == "live")
-    (field,) = (one for one in reader.named("div") if one.get("class") == "key")
+    (field,) = (
+        attributes for attributes in reader.named("div") if attributes.get("class") == "key"
+    )
     assert ("hidden" not in field, "hidden" not in live) == (has_key_field, has_link)
 
 
@@ -86,7 +88,10 @@ def test_nothing_is_inline_or_loaded_from_elsewhere() -> None:
     assert not [name for name in reader.attributes() if name == "style" or name.startswith("on")]
     assert not reader.named("style")
     assert [script["src"] for script in reader.named("script")] == ["page/page.js"]
-    links = [*reader.values("src"), *(one["href"] or "" for one in reader.named("link"))]
+    links = [
+        *reader.values("src"),
+        *(attributes["href"] or "" for attributes in reader.named("link")),
+    ]
     assert not [link for link in links if "//" in link or link.startswith("/")]
     assert CSP.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
     assert "unsafe" not in CSP
@@ -106,7 +111,7 @@ def holes(texts: Texts) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "accepted", "language"),
+    ("preference", "accept_language", "language"),
     [
         (None, "", "en"),
         (None, "ru", "ru"),
@@ -120,8 +125,10 @@ def holes(texts: Texts) -> dict[str, list[str]]:
         ("../ru", "en", "en"),
     ],
 )
-def test_a_reader_gets_a_language(asked: str | None, accepted: str, language: str) -> None:
-    assert choose_language(asked, accepted) == language
+def test_a_reader_gets_a_language(
+    preference: str | None, accept_language: str, language: str
+) -> None:
+    assert choose_language(preference, accept_language) == language
 
 
 def test_languages_say_the_same_things() -> None:
@@ -136,9 +143,9 @@ def test_languages_say_the_same_things() -> None:
 def test_every_problem_format_and_region_has_the_page_s_words() -> None:
     problems = {*KINDS, LEAVING.reason}
     assert all(texts.problems[reason] for texts in (ENGLISH, RUSSIAN) for reason in problems)
-    names = {one.name for formats in FORMATS for one in formats.format}
+    names = {entry.name for formats in FORMATS for entry in formats.format}
     assert {*ENGLISH.formats} == {*RUSSIAN.formats} == names
-    assert {*RUSSIAN.regions} == {one.name for formats in FORMATS for one in formats.region}
+    assert {*RUSSIAN.regions} == {entry.name for formats in FORMATS for entry in formats.region}
 
 
 KEY = {"authorization": "Bearer secret"}
@@ -146,54 +153,54 @@ PATHS = ["/", *(f"/page/{name}" for name in FILES)]
 
 
 @pytest.fixture
-def keyed(tmp_path: Path) -> GatewayOptions:
+def keyed_options(tmp_path: Path) -> GatewayOptions:
     """A gateway that requires a key for every request."""
     keys = write_keys(tmp_path, gate="secret")
     return GatewayOptions(keys=keys, wants_keys=True, audit=tmp_path / "audit.jsonl")
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_page_is_public_and_guarded(keyed: GatewayOptions, path: str) -> None:
-    reply = client_of(keyed).get(path)
+def test_the_page_is_public_and_guarded(keyed_options: GatewayOptions, path: str) -> None:
+    reply = client_of(keyed_options).get(path)
     assert reply.status_code == 200
     assert reply.headers["content-security-policy"] == CSP
     assert reply.headers["x-content-type-options"] == "nosniff"
     assert reply.headers["referrer-policy"] == "same-origin"
-    assert keyed.audit.read_text() == ""  # no call
+    assert keyed_options.audit.read_text() == ""  # no call
 
 
-def test_calls_still_want_a_key_and_the_page_takes_nothing(keyed: GatewayOptions) -> None:
-    assert client_of(keyed).post("/", headers=KEY).status_code == 405
-    reply = client_of(keyed).post("/v1/recognize")
+def test_calls_still_want_a_key_and_the_page_takes_nothing(keyed_options: GatewayOptions) -> None:
+    assert client_of(keyed_options).post("/", headers=KEY).status_code == 405
+    reply = client_of(keyed_options).post("/v1/recognize")
     assert reply.status_code == 401
-    assert '"reason":"key"' in keyed.audit.read_text().replace(" ", "")
+    assert '"reason":"key"' in keyed_options.audit.read_text().replace(" ", "")
 
 
 @pytest.mark.parametrize(
     "path", ["/page/", "/page/en.toml", "/page/routes.py", "/page/%2e%2e/app.py"]
 )
-def test_other_files_are_not_served(keyed: GatewayOptions, path: str) -> None:
-    assert client_of(keyed).get(path, headers=KEY).status_code == 404
+def test_other_files_are_not_served(keyed_options: GatewayOptions, path: str) -> None:
+    assert client_of(keyed_options).get(path, headers=KEY).status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("accepted", "path", "language"),
+    ("accept_language", "path", "language"),
     [("ru-RU,ru;q=0.9", "/", "ru"), ("ru", "/?lang=en", "en"), ("de", "/?lang=%3Cb%3E", "en")],
     ids=["accepted", "asked", "unknown"],
 )
 def test_a_language_is_chosen_and_told(
-    keyed: GatewayOptions, accepted: str, path: str, language: str
+    keyed_options: GatewayOptions, accept_language: str, path: str, language: str
 ) -> None:
-    reply = client_of(keyed).get(path, headers={"accept-language": accepted})
+    reply = client_of(keyed_options).get(path, headers={"accept-language": accept_language})
     assert f'<html lang="{language}">'.encode() in reply.content
     assert reply.headers["content-language"] == language
     assert "accept-language" in reply.headers["vary"]
 
 
 def test_every_file_of_the_page_is_served_with_its_type_and_stays_small(
-    keyed: GatewayOptions,
+    keyed_options: GatewayOptions,
 ) -> None:
-    replies = {name: client_of(keyed).get(f"/page/{name}") for name in FILES}
+    replies = {name: client_of(keyed_options).get(f"/page/{name}") for name in FILES}
     kinds = {name: reply.headers["content-type"] for name, reply in replies.items()}
     assert {name: kind.partition(";")[0] for name, kind in kinds.items()} == FILES
     assert sum(len(reply.content) for reply in replies.values()) < 230_000

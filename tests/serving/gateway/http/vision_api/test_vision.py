@@ -17,11 +17,11 @@ FILE = picture_file()
 LOW = replace(PLATE, text="B777BB77", text_score=0.5)
 
 
-def call(infer: FakeInfer, **sent: object) -> dict:
+def call(infer: FakeInfer, **arguments: object) -> dict:
     """Send a call as a client encodes it, and return the answer."""
-    request = requests.Request("POST", "http://localhost/", **sent).prepare()
-    taken = take_apart(request.body, request.headers["content-type"])
-    return json.loads(asyncio.run(recognize(taken, infer, "one", {})).to_json())
+    request = requests.Request("POST", "http://localhost/", **arguments).prepare()
+    vision_call = take_apart(request.body, request.headers["content-type"])
+    return json.loads(asyncio.run(recognize(vision_call, infer, "one", {})).to_json())
 
 
 def test_a_plate_has_the_fields_of_their_api() -> None:
@@ -71,10 +71,10 @@ def test_a_wrong_score_is_told(score: str) -> None:
 
 def test_a_call_of_hass_plate_recognizer_is_answered() -> None:
     fields = {"regions": ["ru"], "camera_id": "platerecognizer_gate", "mmc": False}
-    sent = {**fields, "config": json.dumps({"region": "strict"})}
-    request = requests.Request("POST", "http://localhost/", data=sent, files={"upload": FILE})
+    values = {**fields, "config": json.dumps({"region": "strict"})}
+    request = requests.Request("POST", "http://localhost/", data=values, files={"upload": FILE})
     prepared = request.prepare()
-    taken = snapshot_bodies.take_apart(prepared.body, prepared.headers["content-type"])
-    answer = asyncio.run(snapshot.recognize(taken, FakeInfer(), "one", {}))
+    snapshot_call = snapshot_bodies.take_apart(prepared.body, prepared.headers["content-type"])
+    answer = asyncio.run(snapshot.recognize(snapshot_call, FakeInfer(), "one", {}))
     (result,) = json.loads(answer.to_json())["results"]
     assert (result["plate"], result["score"], result["region"]["code"]) == ("a123bc77", 0.875, "ru")
