@@ -17,7 +17,7 @@ from orchestrator.errors import (
     RequestError,
     SettingsError,
 )
-from orchestrator.host.distribution import check_packages, needs_told
+from orchestrator.host.distribution import check_packages, explain_missing_package
 
 SERVER_PANEL = "Server"
 UrlOption = Annotated[
@@ -94,7 +94,7 @@ def reach_server(url: str | None, *, is_quiet: bool = False, **options: Any) -> 
         yield url
         return
     try:
-        with needs_told():
+        with explain_missing_package():
             from orchestrator.serving.supervisor.local_server import own_server
             from orchestrator.serving.supervisor.options import ServerOptions
 

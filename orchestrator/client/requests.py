@@ -25,7 +25,7 @@ from orchestrator.contract import (
     from_arrays,
 )
 from orchestrator.errors import PictureError, PlateError
-from orchestrator.host.distribution import needs_told
+from orchestrator.host.distribution import explain_missing_package
 from orchestrator.imaging.files import CUT_NOTE, Bgr, from_base64, unpack
 from orchestrator.imaging.headers import check_file
 from orchestrator.plates import Plate, Plates
@@ -186,7 +186,7 @@ def make_crop_requests(
 
 
 def _crop_request(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> InferenceRequest:
-    with naming_crop(number), needs_told():
+    with naming_crop(number), explain_missing_package():
         loaded = load_picture(crop)
         bgr = _unpack(loaded) if isinstance(loaded, bytes) else loaded
     return InferenceRequest(

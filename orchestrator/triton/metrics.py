@@ -96,16 +96,16 @@ class Metrics:
             maker: Triton's class `MetricFamily`.
         """
         # Triton requires that the families outlive their metrics.
-        self._made = {
+        self._families = {
             family: maker(family.name, family.help, getattr(maker, family.kind))
             for family in FAMILIES
         }
         self._metrics = {
-            (family, value): made.Metric(
+            (family, value): metric_family.Metric(
                 labels={family.label: value} if value else {},
                 **({"buckets": list(family.buckets)} if family.buckets else {}),
             )
-            for family, made in self._made.items()
+            for family, metric_family in self._families.items()
             for value in family.values
         }
         self._metrics[START, ""].set(time.time())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.host.distribution import needs_told
+from orchestrator.host.distribution import explain_missing_package
 from tests.client.client_only import ClientOnly
 
 BRINGS = "; pip install -e '.[server]' in the checkout brings it\n"
@@ -87,5 +87,8 @@ def test_a_function_names_the_missing_package(client_only: ClientOnly) -> None:
 
 
 def test_other_missing_modules_are_not_blamed_on_the_extra() -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere'$"), needs_told():
+    with (
+        pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere'$"),
+        explain_missing_package(),
+    ):
         import_module("nowhere")

@@ -47,7 +47,7 @@ def test_the_size_is_checked_before_anything_is_decoded(street: bytes) -> None:
     begin, end = street.find(b"mdat") + 4, len(street) - 300
     broken = street[:begin] + bytes(end - begin) + street[end:]  # headers and EXIF are whole
     with pytest.raises(PictureError, match=r"wanted up to 1,000 pixels, got 320x240"):
-        to_jpeg(broken, most_pixels=1000)
+        to_jpeg(broken, max_pixels=1000)
     with pytest.raises(PictureError, match="damaged HEIC file"):
         to_jpeg(broken)
 

@@ -74,7 +74,7 @@ def test_a_replay_leaves_its_input_unchanged() -> None:
 
 def test_further_shapes_than_the_most_run_without_a_graph(capfd: pytest.CaptureFixture) -> None:
     network, capture = Double(), Recording()
-    run = GraphedNetwork(network, capture, most=2)
+    run = GraphedNetwork(network, capture, max_graphs=2)
     for count in (1, 2, 3, 4, 3, 1):
         assert run(rows(count))[0].tolist() == [[2, 2]] * count
     assert (network.runs, capture.captured) == (5, [[1, 2], [2, 2]])
