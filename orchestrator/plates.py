@@ -123,11 +123,11 @@ class Plate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and `text_native` for JSON, with numbers rounded as over REST."""
-        values = {name: _rounded(value, _decimals(name)) for name, value in asdict(self).items()}
+        values = {name: _round(value, _decimals(name)) for name, value in asdict(self).items()}
         country = values.pop("country")  # a field only where the reader knows several countries
         if country:
             values["country"] = {
-                name: _rounded(value, SCORE_DECIMALS) for name, value in country.items()
+                name: _round(value, SCORE_DECIMALS) for name, value in country.items()
             }
         return values | {"text_native": self.text_native}
 
@@ -168,10 +168,10 @@ def _decimals(field_name: str) -> int:
     return PIXEL_DECIMALS if field_name in {"xyxy", "corners", *SIDES} else SCORE_DECIMALS
 
 
-def _rounded(value: Any, decimals: int) -> Any:
+def _round(value: Any, decimals: int) -> Any:
     """Return a value of a plate with all numbers in it rounded."""
     if isinstance(value, tuple):
-        return tuple(_rounded(item, decimals) for item in value)
+        return tuple(_round(item, decimals) for item in value)
     return round(value, decimals) if isinstance(value, float) else value
 
 

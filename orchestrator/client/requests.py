@@ -71,11 +71,11 @@ class PictureRequest:
             ParameterError: A value cannot be sent.
             TypeError: There is no such option.
         """
-        unknown = sorted(numbers.keys() - RequestOptions.__annotations__.keys())
-        if unknown:
+        unknown_names = sorted(numbers.keys() - RequestOptions.__annotations__.keys())
+        if unknown_names:
             raise TypeError(
                 f"recognize: wanted some of {', '.join(RequestOptions.__annotations__)}, "
-                f"got {unknown[0]}"
+                f"got {unknown_names[0]}"
             )
         values = {**numbers, "roi": None if roi is None else write_roi(roi)}
         return cls(to_parameters(values), complete(outputs))
@@ -113,8 +113,8 @@ class PictureResult:
 
     Example:
         ```python
-        for found in client.recognize_many(paths):
-            print(found.picture, found.error or found.plates.texts)
+        for result in client.recognize_many(paths):
+            print(result.picture, result.error or result.plates.texts)
         ```
 
     Attributes:
@@ -187,8 +187,8 @@ def make_crop_requests(
 
 def _crop_request(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> InferenceRequest:
     with naming_crop(number), explain_missing_package():
-        loaded = load_picture(crop)
-        bgr = _unpack(loaded) if isinstance(loaded, bytes) else loaded
+        picture = load_picture(crop)
+        bgr = _unpack(picture) if isinstance(picture, bytes) else picture
     return InferenceRequest(
         model=PLATE_READER,
         inputs={CROP: bgr},

@@ -90,5 +90,5 @@ def defer_stops() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    for number in deferred_signals[:1]:
-        signal.raise_signal(number)
+    for first in deferred_signals[:1]:
+        signal.raise_signal(first)

@@ -23,7 +23,7 @@ def check_listed(path: Path) -> str:
     """
     if not path.is_file():
         raise WeightsError(f"weights: no such file: {path}")
-    listed_sum = _listed(path.parent).get(path.name)
+    listed_sum = _read_sums(path.parent).get(path.name)
     actual_sum = sha256(path)
     if actual_sum != listed_sum:
         raise WeightsError(
@@ -88,7 +88,7 @@ def list_sums(folder: Path) -> list[str]:
     return names
 
 
-def _listed(folder: Path) -> dict[str, str]:
+def _read_sums(folder: Path) -> dict[str, str]:
     sums = folder / "SHA256SUMS"
     if not sums.is_file():
         return {}

@@ -62,7 +62,7 @@ def test_each_hindrance_is_told(options) -> None:
 
 
 def test_missing_packages_are_one_hindrance_with_what_brings_them(options, monkeypatch) -> None:
-    monkeypatch.setattr(checks, "find_missing", lambda: ["torch", "openvino"])
+    monkeypatch.setattr(checks, "find_missing_packages", lambda: ["torch", "openvino"])
     first, *others = checks.find_hindrances(options, describe_machine(options.listening))
     assert first == (
         "packages: wanted torch, openvino for serving, got none; pip install -e '.[server]' in the "
