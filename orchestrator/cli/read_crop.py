@@ -81,7 +81,7 @@ def read_crop(
         ):
             read_source = partial(_read, client, text_threshold)
             failures = _print_all(sources, read_source, as_json=as_json)
-        for line in finder.skipped.report():
+        for line in finder.skipped_files.report():
             typer.echo(line, err=True)
     raise typer.Exit((1 if failures else 0) if is_any_there else 2)
 

@@ -61,10 +61,10 @@ def archive(tmp_path: Path) -> Path:
 
 
 def run(archive: Path, spread: Here | None = None, **more: Any) -> tuple[int, Told, Here]:
-    out = StorageFolder.named(str(archive.with_name("out")), {})
-    job = Job(StorageFolder.named(str(archive), {}), out, SlowNetworks(pause_s=0))
+    out = StorageFolder.parse(str(archive.with_name("out")), {})
+    job = Job(StorageFolder.parse(str(archive), {}), out, SlowNetworks(pause_s=0))
     messages, spread = Told(), spread or Here()
-    status = ArchiveRun(job, spread, usual=4, screen=messages, **more).run()
+    status = ArchiveRun(job, spread, usual_size=4, screen=messages, **more).run()
     return status, messages, spread
 
 

@@ -27,13 +27,13 @@ def test_partitions_of_a_dead_machine_are_done_again() -> None:
     assert [*do_in_rounds([], dying)] == []
     outcomes = [*do_in_rounds(PARTITIONS, dying)]
     assert dying.asked == ["abc", "bc", "c"]
-    assert [(outcome.name, outcome.undone) for outcome in outcomes] == [(n, "") for n in "abc"]
+    assert [(outcome.name, outcome.error) for outcome in outcomes] == [(n, "") for n in "abc"]
 
 
 def test_a_partition_that_kills_every_actor_is_left_out_and_reported() -> None:
     outcomes = [*do_in_rounds(PARTITIONS, Dying(b=ROUNDS))]
-    assert [outcome.name for outcome in outcomes if not outcome.undone] == ["a", "c"]
-    assert [outcome.name for outcome in outcomes if outcome.undone] == ["b"]
+    assert [outcome.name for outcome in outcomes if not outcome.error] == ["a", "c"]
+    assert [outcome.name for outcome in outcomes if outcome.error] == ["b"]
 
 
 def test_networks_share_the_cores_of_a_machine() -> None:

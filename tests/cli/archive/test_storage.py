@@ -21,7 +21,7 @@ def fill(folder: Path, *names: str) -> StorageFolder:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(name.encode())
-    return StorageFolder.named(str(folder), {})
+    return StorageFolder.parse(str(folder), {})
 
 
 def test_pictures_are_listed_by_their_paths_with_their_sizes(tmp_path: Path) -> None:
@@ -31,12 +31,12 @@ def test_pictures_are_listed_by_their_paths_with_their_sizes(tmp_path: Path) -> 
         ArchivePicture("b/1.png", 7),
         ArchivePicture("b/2.JPG", 7),
     ]
-    assert dict(listing.skipped.kinds) == {".txt": 1}
+    assert dict(listing.skipped_files.kinds) == {".txt": 1}
 
 
 def test_a_path_that_is_no_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such folder"):
-        Listing(StorageFolder.named(f"{tmp_path}/nowhere", {}))
+        Listing(StorageFolder.parse(f"{tmp_path}/nowhere", {}))
 
 
 def names(partitions: list[Partition]) -> set[str]:
@@ -91,7 +91,7 @@ def test_a_folder_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, shown: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    place = StorageFolder.named(name.format(tmp_path), {})
+    place = StorageFolder.parse(name.format(tmp_path), {})
     assert (place.name, place.path) == (shown.format(tmp_path), f"{tmp_path}/photos")
     assert place.inside("a/b.jpg") == f"{tmp_path}/photos/a/b.jpg"
     assert (place.is_on_disk, place.open().type_name) == (True, "local")
@@ -116,12 +116,12 @@ def test_a_folder_is_on_the_disk(
 def test_s3_is_found_as_the_tools_of_aws_find_it(
     environ: dict[str, str], endpoint: str, region: str
 ) -> None:
-    place = StorageFolder.named("s3://cameras/2026/", environ)
+    place = StorageFolder.parse("s3://cameras/2026/", environ)
     assert place == StorageFolder("s3://cameras/2026", "s3", "cameras/2026", endpoint, region)
 
 
 def test_gcs_is_a_storage_too() -> None:
-    place = StorageFolder.named(
+    place = StorageFolder.parse(
         "gs://cameras/gate", {"STORAGE_EMULATOR_HOST": "http://localhost:1"}
     )
     assert place.open().type_name == "gcs"
@@ -131,7 +131,7 @@ def test_gcs_is_a_storage_too() -> None:
 @pytest.mark.parametrize("name", ["ftp://host/folder", "s3://", "https://example.org/car.jpg"])
 def test_other_storage_is_an_error(name: str) -> None:
     with pytest.raises(SettingsError, match="wanted a folder, s3://bucket/folder or gs://"):
-        StorageFolder.named(name, {})
+        StorageFolder.parse(name, {})
 
 
 def test_without_ray_one_line_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,9 +131,9 @@ def test_a_connection_that_was_allowed_does_not_serve_others(web: str) -> None:
 
 def test_a_picture_that_is_too_large_or_too_slow_is_not_received_whole(web: str) -> None:
     with pytest.raises(PictureError, match="got a larger one"):
-        fetch(f"{web}/car.jpg", AddressPolicy.ALL, most_bytes=100)
+        fetch(f"{web}/car.jpg", AddressPolicy.ALL, max_bytes=100)
     with pytest.raises(PictureError, match="wanted a picture in time, got a part of one"):
-        fetch(f"{web}/slow", AddressPolicy.ALL, most_s=0.2)
+        fetch(f"{web}/slow", AddressPolicy.ALL, max_duration_s=0.2)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,9 @@ class TestFind:
         finder = PictureFinder()
         (source,) = finder.find([str(tmp_path / pattern)])
         assert source.below == Path("a.jpg")
-        assert [*finder.skipped.report()] == ["skipped 1 file: a named pipe, a socket or a device"]
+        assert [*finder.skipped_files.report()] == [
+            "skipped 1 file: a named pipe, a socket or a device"
+        ]
 
     def test_the_next_is_looked_for_when_it_is_asked_for(self, tmp_path: Path) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
@@ -157,7 +159,7 @@ class TestPatterns:
         finder = PictureFinder()
         below = [str(source.below) for source in finder.find([f"{tmp_path}/*/1.*"])]
         assert below == ["a/1.png", "b/1.jpg"]
-        assert finder.skipped.kinds == {".gif": 1}
+        assert finder.skipped_files.kinds == {".gif": 1}
 
     def test_two_stars_find_a_picture_once(self, tmp_path: Path) -> None:
         fill(tmp_path, "a/1.jpg", "a/deep/2.jpg")
@@ -203,7 +205,7 @@ class TestArchives:
         first, second = finder.find([str(path)])
         assert (first.name, str(second.below)) == (f"{path}/a/1.png", "b.jpg")
         assert (first.read(), second.read()) == (b"content of a/1.png", b"content of b.jpg")
-        assert finder.skipped.kinds == {".txt": 1}
+        assert finder.skipped_files.kinds == {".txt": 1}
 
     def test_nothing_that_is_made_of_a_member_leaves_its_folder(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
