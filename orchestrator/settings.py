@@ -118,19 +118,19 @@ class Settings:
         return updated
 
     def _with_values(
-        self, values: Mapping[str, str | int | float | bool], known: Sequence[str]
+        self, values: Mapping[str, str | int | float | bool], names: Sequence[str]
     ) -> Settings:
-        unknown = sorted(set(values) - set(known))
-        if unknown:
+        unknown_names = sorted(set(values) - set(names))
+        if unknown_names:
             raise ParameterError(
-                f"parameters: wanted some of {', '.join(known)}, got {shorten(unknown[0])}"
+                f"parameters: wanted some of {', '.join(names)}, got {shorten(unknown_names[0])}"
             )
         settings: dict[str, Any] = {name: _parse(name, value) for name, value in values.items()}
         return replace(self, **settings)
 
 
 def check_parameters(
-    parameters: Mapping[str, str | int | float | bool], known: Sequence[str] = REQUEST_PARAMETERS
+    parameters: Mapping[str, str | int | float | bool], names: Sequence[str] = REQUEST_PARAMETERS
 ) -> None:
     """Reject a request's parameters that are invalid for any operator's settings.
 
@@ -138,7 +138,7 @@ def check_parameters(
         ParameterError: A name is unknown, or a value does not parse or is out of range.
     """
     ceilings = Settings(max_plates=MAX_PLATES, max_detector_side_px=MAX_SIDE_PX)
-    ceilings.updated(parameters, known)
+    ceilings.updated(parameters, names)
 
 
 def _parse(name: str, value: str | int | float | bool) -> float | Roi:

@@ -47,11 +47,11 @@ class ClientOnly:
     def __init__(self, site: Path) -> None:
         self.site = site
         self.paths = [site]
-        needed = {NAME: metadata.distribution(NAME)}
+        distributions = {NAME: metadata.distribution(NAME)}
         for requirement in map(Requirement, metadata.requires(NAME) or ()):
             if _is_for(requirement, {""}):
-                _gather(requirement, needed)
-        for distribution in needed.values():
+                _gather(requirement, distributions)
+        for distribution in distributions.values():
             for top in {file.parts[0] for file in distribution.files or ()} - {".."}:
                 _link(site / top, Path(str(distribution.locate_file(top))))
         _link(site / "orchestrator", PROJECT / "orchestrator")
@@ -80,7 +80,7 @@ class ClientOnly:
     def plates_in_turn(self, *commands: Sequence[object]) -> list[Done]:
         """Run several `plates` commands in one process, because its start takes long."""
         arguments = json.dumps([[*map(str, command)] for command in commands])
-        return [Done(*done) for done in json.loads(self.run(COMMANDS, arguments).stdout)]
+        return [Done(*result) for result in json.loads(self.run(COMMANDS, arguments).stdout)]
 
 
 def _gather(requirement: Requirement, needed: dict[str, metadata.Distribution]) -> None:

@@ -158,9 +158,9 @@ def test_errors_are_those_of_the_other_client(answer: bytes, kind: type, message
         receive(connection)
         connection.sendall(answer)
 
-    with listening(handle) as url, pytest.raises(kind, match=message) as raised:
+    with listening(handle) as url, pytest.raises(kind, match=message) as failure:
         use(url, recognize)
-    assert type(raised.value) is kind
+    assert type(failure.value) is kind
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
@@ -325,11 +325,11 @@ def test_a_picture_that_fails_does_not_affect_others() -> None:
         return [type(found.outcome) async for found in client.recognize_many(pictures)]
 
     with listening(answer_all) as url:
-        wanted = [Plates, PictureError, PictureError, Plates]
-        assert use(url, recognize_all) == wanted
+        kinds = [Plates, PictureError, PictureError, Plates]
+        assert use(url, recognize_all) == kinds
         with PlateClient(url) as client:
             found = list(client.recognize_many([PICTURE, b"", "nowhere.jpg", PICTURE]))
-    assert [type(one.outcome) for one in found] == wanted
+    assert [type(one.outcome) for one in found] == kinds
     assert [one.picture for one in found] == [PICTURE, b"", "nowhere.jpg", PICTURE]
 
 

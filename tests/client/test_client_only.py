@@ -34,19 +34,19 @@ from importlib.util import find_spec
 from orchestrator import Plate, PlateClient, Plates, Settings
 print([*map(find_spec, sys.argv[1:])])
 """
-    done = client_only.run(code, *packages)
-    assert (done.stdout, done.stderr) == (f"{[None] * len(packages)}\n", "")
+    result = client_only.run(code, *packages)
+    assert (result.stdout, result.stderr) == (f"{[None] * len(packages)}\n", "")
 
 
 def test_commands_name_the_missing_package(client_only: ClientOnly) -> None:
-    done = client_only.in_checkout().plates_in_turn(*NEEDING_MORE)
+    result = client_only.in_checkout().plates_in_turn(*NEEDING_MORE)
     sentence = re.compile(
         r"(starting Triton \.\.\.\n)?.+ is not installed, since a client needs none"
         + re.escape(BRINGS)
     )
     wrong = {
         command: one
-        for command, one in zip(NEEDING_MORE, done, strict=True)
+        for command, one in zip(NEEDING_MORE, result, strict=True)
         if (one.returncode, one.stdout) != (2, "") or not sentence.fullmatch(one.stderr)
     }
     assert wrong == {}
@@ -54,12 +54,12 @@ def test_commands_name_the_missing_package(client_only: ClientOnly) -> None:
 
 def test_commands_of_the_workshop_are_there_in_a_checkout_alone(client_only: ClientOnly) -> None:
     *installed, whole = client_only.plates_in_turn(*[(name,) for name in WORKSHOP], ("--help",))
-    assert [done.stderr.count(f"No such command '{name}'")
-            for name, done in zip(WORKSHOP, installed, strict=True)] == [1] * 4  # fmt: skip
+    assert [result.stderr.count(f"No such command '{name}'")
+            for name, result in zip(WORKSHOP, installed, strict=True)] == [1] * 4  # fmt: skip
     assert (whole.returncode, whole.stderr) == (0, "")
     assert "plates" in whole.stdout
     helped = client_only.in_checkout().plates_in_turn(*[(name, "--help") for name in WORKSHOP])
-    assert [done.returncode for done in helped] == [0] * 4
+    assert [result.returncode for result in helped] == [0] * 4
 
 
 def test_recognize_says_before_the_request_what_it_needs(
@@ -80,10 +80,10 @@ def test_recognize_says_before_the_request_what_it_needs(
 
 
 def test_a_function_names_the_missing_package(client_only: ClientOnly) -> None:
-    done = client_only.run("from orchestrator import load_networks")
-    assert done.returncode == 1
-    assert "ExtraError: the package " in done.stderr
-    assert done.stderr.endswith(BRINGS)
+    result = client_only.run("from orchestrator import load_networks")
+    assert result.returncode == 1
+    assert "ExtraError: the package " in result.stderr
+    assert result.stderr.endswith(BRINGS)
 
 
 def test_other_missing_modules_are_not_blamed_on_the_extra() -> None:

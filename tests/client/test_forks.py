@@ -72,9 +72,9 @@ def forks(certificate: Certificate) -> Iterator[Forks]:
     ):
         patch.setenv("SSL_CERT_FILE", str(certificate.chain))
         command = [*PYTHON, FORKING, http_url, f"https://{https_address}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        yield Forks(done.stdout.splitlines(), http, https)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert process.returncode == 0, process.stderr
+        yield Forks(process.stdout.splitlines(), http, https)
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

@@ -141,9 +141,9 @@ def closed(file: io.IOBase) -> io.IOBase:
     ],
 )
 def test_a_value_without_a_picture_is_an_error_in_one_sentence(picture, message: str) -> None:
-    with pytest.raises(PictureError, match=message) as raised:
+    with pytest.raises(PictureError, match=message) as failure:
         load_picture(picture)
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(failure.value)
 
 
 def test_a_file_opened_for_writing_is_refused(tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ def grpc_server() -> Iterator:
 
 
 def fault_of(url: str) -> PlateError:
-    with PlateClient(url, timeout_s=5) as client, pytest.raises(PlateError) as raised:
+    with PlateClient(url, timeout_s=5) as client, pytest.raises(PlateError) as failure:
         client.recognize(PICTURE)
-    return raised.value
+    return failure.value
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ def test_an_error_about_a_crop_keeps_its_response() -> None:
     error = Overloaded("full")
     with (
         PlateClient(transport=FakeTransport(error)) as client,
-        pytest.raises(Overloaded, match=r"^crop 0: full$") as raised,
+        pytest.raises(Overloaded, match=r"^crop 0: full$") as failure,
     ):
         client.read_crops([np.zeros((30, 100, 3), np.uint8)])
-    assert raised.value.response is error.response
+    assert failure.value.response is error.response
 
 
 def test_the_server_is_ready_and_has_default_settings() -> None:

@@ -72,14 +72,14 @@ def test_a_service_that_says_nothing_in_time_is_not_well(capsys) -> None:
 
 
 def test_it_runs_as_a_file_without_the_package_or_any_other(answering) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-IS", "-X", "importtime", probe.__file__, f"{answering(200)}/readyz"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    imported = {name.strip() for name in re.findall(r"\|([^|]+)$", done.stderr, re.MULTILINE)}
+    assert process.returncode == 0, process.stderr
+    imported = {name.strip() for name in re.findall(r"\|([^|]+)$", process.stderr, re.MULTILINE)}
     assert "http.client" in imported
     assert not imported & {"orchestrator", "numpy", "tritonclient", "site"}
 

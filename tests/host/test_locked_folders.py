@@ -54,27 +54,27 @@ def owner() -> Iterator[subprocess.Popen[str]]:
 
 def run_owner(ending: str) -> str:
     """Run an owner to its end; return what it printed."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", KILLED + ending], capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
-    return done.stdout
+    assert process.stderr == ""
+    return process.stdout
 
 
 def test_what_is_removed_is_gone_and_may_be_so_twice(folder: Path) -> None:
-    made = LockedFolder.make("models-")
-    assert made.folder.name.startswith("plates-models-")
-    (made.folder / "python" / "bin").mkdir(parents=True)
-    made.remove()
-    made.remove()
+    locked_folder = LockedFolder.make("models-")
+    assert locked_folder.folder.name.startswith("plates-models-")
+    (locked_folder.folder / "python" / "bin").mkdir(parents=True)
+    locked_folder.remove()
+    locked_folder.remove()
     assert list(folder.iterdir()) == []
 
 
 def test_folders_of_processes_that_run_are_left_alone(owner, folder: Path) -> None:
-    made = LockedFolder.make()
+    locked_folder = LockedFolder.make()
     remove_left_folders()
-    assert (made.folder / MARK).exists()
-    made.remove()
+    assert (locked_folder.folder / MARK).exists()
+    locked_folder.remove()
     (left,) = folder.iterdir()
     assert (left / "models" / "1" / "model.bin").read_text() == "x"
 
@@ -125,12 +125,12 @@ def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -
 
 def test_a_folder_can_be_tidied_up_around(folder: Path) -> None:
     """systemd-tmpfiles does not remove folders that another process has locked."""
-    made = LockedFolder.make()
-    opened = os.open(made.folder, os.O_RDONLY)
+    locked_folder = LockedFolder.make()
+    opened = os.open(locked_folder.folder, os.O_RDONLY)
     with pytest.raises(BlockingIOError):
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(opened)
-    made.remove()
+    locked_folder.remove()
 
 
 def test_what_was_half_removed_is_known_as_a_leftover(folder: Path) -> None:

@@ -130,14 +130,14 @@ def test_an_error_says_what_was_wanted_and_what_came(values: Any, message: str) 
 def test_a_secret_is_not_shown() -> None:
     with pytest.raises(ValidationError) as failure:
         Wanted.model_validate({"name": 123456})
-    told = describe_invalid(failure.value.errors(), hides_values=True)
-    assert told == "name: wanted a text"
+    message = describe_invalid(failure.value.errors(), hides_values=True)
+    assert message == "name: wanted a text"
 
 
-@pytest.mark.parametrize("kind", list_all_errors(), ids=lambda one: one["type"])
+@pytest.mark.parametrize("kind", list_all_errors(), ids=lambda error: error["type"])
 def test_no_error_is_told_in_the_words_of_the_library(kind: Any) -> None:
     context = kind.get("example_context") or {}
     error = PydanticKnownError(kind["type"], context)
-    told = describe_invalid([{"type": kind["type"], "loc": ("a",), "input": 1, "ctx": context}])
-    assert told.startswith("a: wanted ")
-    assert error.message() not in told
+    message = describe_invalid([{"type": kind["type"], "loc": ("a",), "input": 1, "ctx": context}])
+    assert message.startswith("a: wanted ")
+    assert error.message() not in message

@@ -139,8 +139,8 @@ class ArchiveActor:
             yield from zip(pictures, results, strict=True)
 
     def _source(self, picture: ArchivePicture) -> Source:
-        read = partial(self._read, picture.below)
-        return Source(self._name(picture), Path(picture.below), read)
+        read_picture = partial(self._read, picture.below)
+        return Source(self._name(picture), Path(picture.below), read_picture)
 
     def _name(self, picture: ArchivePicture) -> str:
         return f"{self._job.archive.name.rstrip('/')}/{picture.below}"

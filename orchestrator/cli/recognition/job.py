@@ -38,7 +38,7 @@ from orchestrator.cli.recognition.sources import (
     read_list,
 )
 from orchestrator.cli.recognition.totals import Totals
-from orchestrator.cli.recognition.watchlist import read_watchlist
+from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
 from orchestrator.formats.plate_formats import read_formats, russian
 from orchestrator.host.csv_cells import EXCEL
@@ -226,10 +226,7 @@ def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
     check_parameters(access.parameters)
     screen = ProgressOutput(is_quiet=output.is_quiet)
     options = output.options
-    watchlist = None
-    if options.watchlist:
-        formats = read_formats(access.formats) if access.formats else russian()
-        watchlist = read_watchlist(options.watchlist, options.distance, formats, screen.report)
+    watchlist = _read_watchlist(options, access.formats, screen)
     finished_names = output.find_done()
     finder = inputs.make_finder(screen.report)
     sources, is_any_there = _look_ahead(
@@ -257,6 +254,16 @@ def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
         if reason:
             screen.report(f"{reason} {output.how_to_go_on()}")
     return status if is_any_there or finished_names or reason else NOTHING_DONE
+
+
+def _read_watchlist(
+    options: ResultOptions, file: Path | None, screen: ProgressOutput
+) -> Watchlist | None:
+    """Return the watchlist of the options, if they name one; its plates have a file's formats."""
+    if not options.watchlist:
+        return None
+    formats = read_formats(file) if file else russian()
+    return read_watchlist(options.watchlist, options.distance, formats, screen.report)
 
 
 def _run(

@@ -34,9 +34,9 @@ def test_columns_are_those_of_recognize_and_two_more(parts: ResultParts, tmp_pat
     other = Parquet(tmp_path / "recognize.parquet")
     other.write(Entry("a/1.jpg"))
     other.close()
-    written = parquet.read_table(tmp_path / "new" / "out" / NAME)
-    assert written.drop_columns([*MORE]) == parquet.read_table(tmp_path / "recognize.parquet")
-    assert written.select(MORE).to_pylist() == [{"archive": "a", "bytes": 3}]
+    table = parquet.read_table(tmp_path / "new" / "out" / NAME)
+    assert table.drop_columns([*MORE]) == parquet.read_table(tmp_path / "recognize.parquet")
+    assert table.select(MORE).to_pylist() == [{"archive": "a", "bytes": 3}]
     assert parts.find() == {NAME}
     assert [path.name for path in (tmp_path / "new" / "out").iterdir()] == [NAME]
 
