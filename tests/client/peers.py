@@ -104,7 +104,9 @@ def answer_of(outputs: list[dict[str, object]]) -> bytes:
 
 NO_PLATES = answer_of(outputs())
 NO_PLATES_OVER_GRPC = pb.ModelInferResponse(
-    outputs=[{name: one[name] for name in ("name", "datatype", "shape")} for one in outputs()],
+    outputs=[
+        {name: output[name] for name in ("name", "datatype", "shape")} for output in outputs()
+    ],
     raw_output_contents=[b"" for _ in outputs()],
 ).SerializeToString()
 WITHOUT_END = struct.pack("ii", 1, 0)

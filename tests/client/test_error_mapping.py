@@ -126,8 +126,11 @@ def make(error: type[Exception]) -> Exception:
         parameters = inspect.signature(error).parameters.values()
     except ValueError:  # classes without an `__init__` of their own take any arguments
         return error("failed")
-    needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
-    return error(*(OSError(5, "failed") for one in needed if one.kind < one.VAR_POSITIONAL))
+    needed_count = sum(
+        parameter.default is parameter.empty and parameter.kind < parameter.VAR_POSITIONAL
+        for parameter in parameters
+    )
+    return error(*[OSError(5, "failed")] * needed_count)
 
 
 FOREIGN = [

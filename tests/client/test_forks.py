@@ -39,7 +39,7 @@ for url in sys.argv[1:]:
 listener = socket.create_server(("127.0.0.1", 0))
 client = PlateClient("grpc://127.0.0.1:%d" % listener.getsockname()[1], timeout_s=600)
 threading.Thread(target=client.recognize, args=(b"a picture",), daemon=True).start()
-kept, _ = listener.accept()  # without a response: the call goes on
+connection, _ = listener.accept()  # without a response: the call goes on
 
 def call_over_grpc():
     for call in (lambda: client.recognize(b"a picture"), client.is_ready):

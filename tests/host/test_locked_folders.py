@@ -16,16 +16,17 @@ from tests.waiting import until
 KILLED = """
 import os, signal, subprocess, sys
 from orchestrator.host.locked_folders import LockedFolder
-made = LockedFolder.make()
-(made.folder / "models" / "1").mkdir(parents=True)
-(made.folder / "models" / "1" / "model.bin").write_text("x")
-(made.folder / "link").symlink_to("/nowhere")
+locked_folder = LockedFolder.make()
+(locked_folder.folder / "models" / "1").mkdir(parents=True)
+(locked_folder.folder / "models" / "1" / "model.bin").write_text("x")
+(locked_folder.folder / "link").symlink_to("/nowhere")
 """
 """Program of an owner; its end is appended."""
+ENDLESS = "print(locked_folder.folder, flush=True); sys.stdin.read()"
 CHILD = """
 child = subprocess.Popen(
     [sys.executable, "-c", "import time; time.sleep(600)"],
-    pass_fds=[made.children],
+    pass_fds=[locked_folder.children],
     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
 )
 print(child.pid, flush=True)
@@ -44,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 def owner() -> Iterator[subprocess.Popen[str]]:
     """Another process with a folder of its own."""
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED + "print(made.folder, flush=True); sys.stdin.read()"],
+        [sys.executable, "-c", KILLED + ENDLESS],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdout.readline()
@@ -75,8 +76,8 @@ def test_folders_of_processes_that_run_are_left_alone(owner, folder: Path) -> No
     remove_left_folders()
     assert (locked_folder.folder / MARK).exists()
     locked_folder.remove()
-    (left,) = folder.iterdir()
-    assert (left / "models" / "1" / "model.bin").read_text() == "x"
+    (other_folder,) = folder.iterdir()
+    assert (other_folder / "models" / "1" / "model.bin").read_text() == "x"
 
 
 def test_the_folder_of_a_killed_process_goes(owner, folder: Path) -> None:
@@ -113,10 +114,10 @@ def test_a_folder_of_another_user_is_left_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "before", ["", "os.kill(child.pid, signal.SIGSTOP)"], ids=["running", "stopped"]
+    "preparation", ["", "os.kill(child.pid, signal.SIGSTOP)"], ids=["running", "stopped"]
 )
-def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -> None:
-    child = int(run_owner(f"{CHILD}{before}\nos.kill(os.getpid(), signal.SIGKILL)"))
+def test_the_children_of_a_killed_process_are_ended(folder: Path, preparation: str) -> None:
+    child = int(run_owner(f"{CHILD}{preparation}\nos.kill(os.getpid(), signal.SIGKILL)"))
     assert Path(f"/proc/{child}").exists()
     remove_left_folders()
     assert list(folder.iterdir()) == []
@@ -126,17 +127,17 @@ def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -
 def test_a_folder_can_be_tidied_up_around(folder: Path) -> None:
     """systemd-tmpfiles does not remove folders that another process has locked."""
     locked_folder = LockedFolder.make()
-    opened = os.open(locked_folder.folder, os.O_RDONLY)
+    descriptor = os.open(locked_folder.folder, os.O_RDONLY)
     with pytest.raises(BlockingIOError):
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.close(opened)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(descriptor)
     locked_folder.remove()
 
 
 def test_what_was_half_removed_is_known_as_a_leftover(folder: Path) -> None:
-    left = folder / "plates-half"
-    left.mkdir()
-    (left / MARK).write_text("")
+    rest = folder / "plates-half"
+    rest.mkdir()
+    (rest / MARK).write_text("")
     remove_left_folders()
     assert list(folder.iterdir()) == []
 

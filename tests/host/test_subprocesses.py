@@ -53,11 +53,11 @@ code = (
 parent = subprocess.Popen(
     [sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True, text=True
 )
-left = int(parent.stdout.readline())
+child_pid = int(parent.stdout.readline())
 os.killpg(parent.pid, signal.SIGKILL)
 parent.wait()
 reap_group(parent.pid)
-print(os.path.exists(f"/proc/{left}"))
+print(os.path.exists(f"/proc/{child_pid}"))
 """
 
 

@@ -154,8 +154,11 @@ def test_pauses_double_up_to_the_limit(errors) -> None:
     pauses: list[float] = []
     script = Scripted(*[ServerError("gone")] * 7, "answer")
     Retries(7, first_s=1, longest_s=8, sleep=pauses.append).call(script, errors.append)
-    most = [1, 2, 4, 8, 8, 8, 8]
-    assert all(top / 2 <= pause <= top for pause, top in zip(pauses, most, strict=True))
+    longest_pauses = [1, 2, 4, 8, 8, 8, 8]
+    assert all(
+        longest_pause / 2 <= pause <= longest_pause
+        for pause, longest_pause in zip(pauses, longest_pauses, strict=True)
+    )
 
 
 @pytest.mark.parametrize("times", [-1, 1.5, float("nan"), "3", None, True])
