@@ -112,9 +112,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    from orchestrator.host.distribution import needs_told
+    from orchestrator.host.distribution import explain_missing_package
 
-    with needs_told():
+    with explain_missing_package():
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 

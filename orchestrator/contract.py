@@ -223,8 +223,9 @@ def _to_column(name: str, array: Array, plates: int, decimals: int | None) -> li
         ]
     except UnicodeDecodeError as error:
         raise ModelError("answer: wanted texts in UTF-8, got other bytes") from error
-    if others := [text for row in rows for text in row if not isinstance(text, str)]:
-        raise ModelError(f"answer: wanted texts, got {type(others[0]).__name__}")
+    for text in (text for row in rows for text in row):
+        if not isinstance(text, str):
+            raise ModelError(f"answer: wanted texts, got {type(text).__name__}")
     return rows
 
 

@@ -72,33 +72,35 @@ def recognize(
     reader = Reader.of(infer, settings, formats, reads=bool(beyond_boxes - FROM_RECTIFICATION))
     yolo, stn, lprnet, decode = partial(detect, infer), reader.stn, reader.lprnet, reader.decode
     check_picture(picture, max_pixels=settings.max_pixels)
+    size_wh = (picture.shape[1], picture.shape[0])
 
-    found = search(picture, yolo, settings)
-    if not len(found.scores) or not beyond_boxes:
-        return Plates(tuple(_plates(found)))  # the early exit
-    frames = frames_of(found.xyxy)
-    readable = np.flatnonzero(found.xyxy[:, 2] - found.xyxy[:, 0] >= MIN_WIDTH_PX)
+    detections = search(picture, yolo, settings)
+    if not len(detections.scores) or not beyond_boxes:
+        return Plates(tuple(_plates(detections)))  # the early exit
+    frames = frames_of(detections.xyxy)
+    readable = np.flatnonzero(detections.xyxy[:, 2] - detections.xyxy[:, 0] >= MIN_WIDTH_PX)
     if not len(readable):
-        return Plates(tuple(_plates(found, frames)))
+        return Plates(tuple(_plates(detections, frames)))
 
-    boxes = found.xyxy[readable]
+    boxes = detections.xyxy[readable]
     cuts = crop_boxes(picture, boxes)
-    straight, theta = stn(cut_boxes(picture, cuts))
-    logits = lprnet(straight)
+    straight_crops, theta = stn(cut_boxes(picture, cuts))
+    logits = lprnet(straight_crops)
     readings = decode(logits)
-    read = PlateReadings(boxes, compose(frames_of(cuts), theta), logits, readings)
-    if may_gain(read, reader):
+    readable_plates = PlateReadings(boxes, compose(frames_of(cuts), theta), logits, readings)
+    if may_gain(readable_plates, reader):
         improvements = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
-        read = improve(picture, read, reader, improvements)
+        readable_plates = improve(picture, readable_plates, reader, improvements)
 
-    frames[readable] = read.frames
-    hidden = find_hidden_ends(picture, read.frames, read.readings, reader.formats)
+    frames[readable] = readable_plates.frames
+    readings = readable_plates.readings
+    hidden_ends = find_hidden_ends(picture, readable_plates.frames, readings, reader.formats)
     reader.lap(TEXTS)
-    plates = _plates(found, frames)
-    for at, (index, reading) in enumerate(zip(readable, read.readings, strict=reader.reads)):
-        may_be_cut = plates[index].may_be_cut((picture.shape[1], picture.shape[0]))
-        sure = doubt(reading) if may_be_cut or at in hidden else reading
-        plates[index] = with_text(plates[index], sure, settings.text_threshold, reader.formats)
+    plates = _plates(detections, frames)
+    for row, (index, reading) in enumerate(zip(readable, readings, strict=reader.reads)):
+        if row in hidden_ends or plates[index].may_be_cut(size_wh):
+            reading = doubt(reading)
+        plates[index] = with_text(plates[index], reading, settings.text_threshold, reader.formats)
     return Plates(tuple(plates))
 
 
@@ -122,8 +124,8 @@ def read_crop(
     """
     reader = Reader.of(infer, settings, formats)
     check_picture(crop, max_pixels=settings.max_pixels)
-    straight, theta = reader.stn(normalize_crops(resize_crop(crop)))
-    (reading,) = reader.decode(reader.lprnet(straight))
+    straight_crops, theta = reader.stn(normalize_crops(resize_crop(crop)))
+    (reading,) = reader.decode(reader.lprnet(straight_crops))
     height, width = crop.shape[:2]
     xyxy = (0.0, 0.0, float(width), float(height))
     (quad,) = corners_of(compose(frames_of([xyxy]), theta)).tolist()
@@ -156,8 +158,8 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
     """Add the reading; the best candidate becomes the text when its score is high enough."""
     if formats.country:
         return with_country(plate, reading, text_threshold, formats)
-    best = reading.candidates[0][0] if reading.candidates else ""
-    text = best if reading.score >= text_threshold else ""
+    best_text = reading.candidates[0][0] if reading.candidates else ""
+    text = best_text if reading.score >= text_threshold else ""
     name, layout = formats.match(text, reading.lines)
     return Plate(  # made anew: `replace` takes three times as long
         plate.xyxy,

@@ -90,7 +90,7 @@ class Plate:
         detection_score: In [0, 1].
         text: Text in Latin letters that look like the plate's; `""` when its score is too low or it
             has no format. Plates that the edge of the picture may cut have low scores.
-        text_score: In [0, 1], of the best reading, shown or not.
+        text_score: In [0, 1], of the best reading, also if it is too low for `text`.
         raw_text: Best path before threshold and format rule.
         character_scores: In [0, 1], one per character of `raw_text`.
         candidates: Best readings that have a format, best first, with their scores.
@@ -123,11 +123,11 @@ class Plate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and `text_native` for JSON, with numbers rounded as over REST."""
-        values = {name: _rounded(value, _decimals(name)) for name, value in asdict(self).items()}
+        values = {name: _round(value, _decimals(name)) for name, value in asdict(self).items()}
         country = values.pop("country")  # a field only where the reader knows several countries
         if country:
             values["country"] = {
-                name: _rounded(one, SCORE_DECIMALS) for name, one in country.items()
+                name: _round(value, SCORE_DECIMALS) for name, value in country.items()
             }
         return values | {"text_native": self.text_native}
 
@@ -168,10 +168,10 @@ def _decimals(field_name: str) -> int:
     return PIXEL_DECIMALS if field_name in {"xyxy", "corners", *SIDES} else SCORE_DECIMALS
 
 
-def _rounded(value: Any, decimals: int) -> Any:
+def _round(value: Any, decimals: int) -> Any:
     """Return a value of a plate with all numbers in it rounded."""
     if isinstance(value, tuple):
-        return tuple(_rounded(item, decimals) for item in value)
+        return tuple(_round(item, decimals) for item in value)
     return round(value, decimals) if isinstance(value, float) else value
 
 
@@ -227,10 +227,10 @@ class Plates(Sequence[Plate]):
 
     def __repr__(self) -> str:
         texts, count = self.texts, len(self.plates)
-        shown = [*texts[:MAX_SHOWN], *(["..."] if len(texts) > MAX_SHOWN else [])]
+        parts = [*texts[:MAX_SHOWN], *(["..."] if len(texts) > MAX_SHOWN else [])]
         if unread := count - len(texts):
-            shown.append(f"{unread} without text")
-        return f"Plates({count}{': ' if shown else ''}{', '.join(shown)})"
+            parts.append(f"{unread} without text")
+        return f"Plates({count}{': ' if parts else ''}{', '.join(parts)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"plates": [...]}` for JSON, each as `Plate.to_dict` gives it; and any `note`."""

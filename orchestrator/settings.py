@@ -83,7 +83,7 @@ class Settings:
             if not name.isupper() and name != HANG_PARAMETER
         }
         try:
-            return cls()._parsed(values, [field.name for field in fields(cls)])
+            return cls()._with_values(values, [field.name for field in fields(cls)])
         except ParameterError as error:
             raise SettingsError(str(error)) from error
 
@@ -104,33 +104,33 @@ class Settings:
         """
         if not parameters:
             return self
-        updated = self._parsed(parameters, known)
+        updated = self._with_values(parameters, known)
         ceilings = {
             "max_plates": self.max_plates,
             "detector_side_px": max(self.detector_side_px, self.max_detector_side_px),
         }
-        for name, most in ceilings.items():
-            if getattr(updated, name) > most:
+        for name, ceiling in ceilings.items():
+            if getattr(updated, name) > ceiling:
                 raise ParameterError(
-                    f"{name}: wanted at most {most}, which the operator allows, "
+                    f"{name}: wanted at most {ceiling}, which the operator allows, "
                     f"got {getattr(updated, name)}"
                 )
         return updated
 
-    def _parsed(
-        self, values: Mapping[str, str | int | float | bool], known: Sequence[str]
+    def _with_values(
+        self, values: Mapping[str, str | int | float | bool], names: Sequence[str]
     ) -> Settings:
-        unknown = sorted(set(values) - set(known))
-        if unknown:
+        unknown_names = sorted(set(values) - set(names))
+        if unknown_names:
             raise ParameterError(
-                f"parameters: wanted some of {', '.join(known)}, got {shorten(unknown[0])}"
+                f"parameters: wanted some of {', '.join(names)}, got {shorten(unknown_names[0])}"
             )
-        parsed: dict[str, Any] = {name: _parse(name, value) for name, value in values.items()}
-        return replace(self, **parsed)
+        settings: dict[str, Any] = {name: _parse(name, value) for name, value in values.items()}
+        return replace(self, **settings)
 
 
 def check_parameters(
-    parameters: Mapping[str, str | int | float | bool], known: Sequence[str] = REQUEST_PARAMETERS
+    parameters: Mapping[str, str | int | float | bool], names: Sequence[str] = REQUEST_PARAMETERS
 ) -> None:
     """Reject a request's parameters that are invalid for any operator's settings.
 
@@ -138,7 +138,7 @@ def check_parameters(
         ParameterError: A name is unknown, or a value does not parse or is out of range.
     """
     ceilings = Settings(max_plates=MAX_PLATES, max_detector_side_px=MAX_SIDE_PX)
-    ceilings.updated(parameters, known)
+    ceilings.updated(parameters, names)
 
 
 def _parse(name: str, value: str | int | float | bool) -> float | Roi:
@@ -180,5 +180,5 @@ def _parse_roi(value: str | int | float) -> Roi:
     return x0, y0, x1, y1
 
 
-def _check_range(name: str, value: float, least: float, most: float) -> None:
-    check_range(name, value, least, most, ParameterError)
+def _check_range(name: str, value: float, minimum: float, maximum: float) -> None:
+    check_range(name, value, minimum, maximum, ParameterError)

@@ -1,4 +1,4 @@
-"""Networks that say what a test wants, for `recognize`."""
+"""Networks with scripted answers, for `recognize`."""
 
 from collections.abc import Mapping
 
@@ -30,9 +30,9 @@ def logits_of(text: str, logit: float = 20.0) -> Tensor:
 
 
 class ScriptedInfer:
-    """Networks that say what the test wants: the detector once, the others a crop at a time.
+    """Networks with scripted answers: the detector's for a picture, the others' crop by crop.
 
-    Crops beyond the texts given say nothing.
+    Crops beyond the texts are empty.
     """
 
     def __init__(
@@ -44,23 +44,23 @@ class ScriptedInfer:
     ):
         self.yolo, self.texts, self.theta = yolo, list(texts), theta
         self.logits = logits
-        self.called: list[str] = []
+        self.calls: list[str] = []
         self.batches: list[int] = []
 
     def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        (given,) = tensors.values()
-        self.called.append(model)
+        (tensor,) = tensors.values()
+        self.calls.append(model)
         if model == "yolo":
-            self.net = given
+            self.net = tensor
             return {"output__0": self.yolo}
-        self.batches.append(len(given))
+        self.batches.append(len(tensor))
         if model == "stn":
-            self.crops = given
-            return {"output__0": given, "output__1": self.theta.expand(len(given), 2, 3)}
-        count = len(given)
-        read, self.texts = [*self.texts[:count], *[""] * count][:count], self.texts[count:]
-        sure, self.logits = (*self.logits[:count], *[20.0] * count)[:count], self.logits[count:]
-        return {"output__0": torch.stack(list(map(logits_of, read, sure)))}
+            self.crops = tensor
+            return {"output__0": tensor, "output__1": self.theta.expand(len(tensor), 2, 3)}
+        count = len(tensor)
+        texts, self.texts = [*self.texts[:count], *[""] * count][:count], self.texts[count:]
+        logits, self.logits = (*self.logits[:count], *[20.0] * count)[:count], self.logits[count:]
+        return {"output__0": torch.stack(list(map(logits_of, texts, logits)))}
 
 
 class CloserInfer(ScriptedInfer):

@@ -59,8 +59,8 @@ def test_crops_are_answered_like_pictures(model: str) -> None:
 
 def test_the_seconds_of_stages_are_told_by_their_names() -> None:
     seconds = np.arange(len(contract.STAGES), dtype=np.float32)
-    told = contract.stages_of({contract.STAGE_SECONDS: seconds})
-    assert (told["picture"], told["yolo"], told["texts"]) == (0.0, 2.0, 6.0)
+    stages = contract.stages_of({contract.STAGE_SECONDS: seconds})
+    assert (stages["picture"], stages["yolo"], stages["texts"]) == (0.0, 2.0, 6.0)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_plates_survive_the_way_to_arrays_and_back() -> None:
 
 
 def test_the_region_of_an_answer_is_told_by_its_text_and_format() -> None:
-    sent = Plates((replace(PLATE, region=None), replace(PLATE, text="A001AA00")))
-    regions = [plate.region for plate in contract.from_arrays(contract.to_arrays(sent))]
+    plates = Plates((replace(PLATE, region=None), replace(PLATE, text="A001AA00")))
+    regions = [plate.region for plate in contract.from_arrays(contract.to_arrays(plates))]
     assert regions == [PlateRegion("77", "Moscow"), None]
 
 
@@ -172,8 +172,8 @@ def test_scores_of_more_characters_than_a_plate_has_are_cut() -> None:
 
 @pytest.mark.parametrize("request_id", ["", "gate-7", "a#b", "a#1f-2x", "a#1f-2#3-4x"])
 def test_the_mark_of_a_request_id_is_told_and_removed(request_id: str) -> None:
-    marked = f"{request_id}#1f-20"
-    assert (contract.mark_of(marked), contract.unmark(marked)) == ("#1f-20", request_id)
+    marked_id = f"{request_id}#1f-20"
+    assert (contract.mark_of(marked_id), contract.unmark(marked_id)) == ("#1f-20", request_id)
     assert (contract.mark_of(request_id), contract.unmark(request_id)) == ("", request_id)
 
 
@@ -238,7 +238,7 @@ def test_an_answer_with_an_output_of_another_kind_is_refused(arrays, message: st
 
 
 @pytest.mark.parametrize(
-    ("names", "wanted"),
+    ("names", "outputs"),
     [
         pytest.param([], ("coordinates",), id="none"),
         pytest.param(["texts"], ("coordinates", "texts"), id="one"),
@@ -251,8 +251,8 @@ def test_an_answer_with_an_output_of_another_kind_is_refused(arrays, message: st
         pytest.param(contract.OUTPUTS, tuple(contract.OUTPUTS), id="all"),
     ],
 )
-def test_outputs_are_completed_by_what_they_need(names, wanted) -> None:
-    assert contract.complete(names) == wanted
+def test_outputs_are_completed_by_what_they_need(names, outputs) -> None:
+    assert contract.complete(names) == outputs
 
 
 def test_an_unknown_output_is_refused() -> None:

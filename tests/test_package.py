@@ -22,7 +22,7 @@ from orchestrator.serving.gateway.http.page.texts import LANGUAGES
 from tests.docs.blocks import PAGES
 from tests.samples import PROJECT
 
-BROUGHT = {
+PROVIDERS = {
     "anyio": "starlette",
     "grpc": "tritonclient[grpc]",
     "supervision": "the user, who calls to_supervision",
@@ -30,7 +30,7 @@ BROUGHT = {
     "typing_extensions": "type checkers",
 }
 """Packages that the service imports, that are no dependencies of it, and who brings them."""
-BROUGHT_TO_CAMERAS = {
+CAMERA_PROVIDERS = {
     "anyio": "starlette",
     "requests": "apprise, whose calls it makes",
     "typing_extensions": "SQLAlchemy and pydantic; a type checker alone reads it",
@@ -49,8 +49,10 @@ def test_every_public_name_is_there(name: str) -> None:
 
 def test_editors_are_offered_every_public_name() -> None:
     code = "import orchestrator; print(set(orchestrator.__all__) - set(dir(orchestrator)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "set()"
 
 
 def test_every_name_that_a_type_checker_sees_is_public() -> None:
@@ -76,8 +78,10 @@ import sys, orchestrator.cli.recognize, workshop.reporting.plots
 orchestrator.PlateClient
 print({"torch", "PIL", "cv2", "pandas", "matplotlib"} & set(sys.modules))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "set()"
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +104,8 @@ def test_a_wheel_holds_the_product_and_the_template_alone(files: set[str]) -> No
 
 
 def test_a_wheel_holds_the_page(files: set[str]) -> None:
-    shipped = {*routes.FILES, "page.html", *(f"{language}.toml" for language in LANGUAGES)}
-    assert {f"orchestrator/serving/gateway/http/page/{name}" for name in shipped} <= files
+    names = {*routes.FILES, "page.html", *(f"{language}.toml" for language in LANGUAGES)}
+    assert {f"orchestrator/serving/gateway/http/page/{name}" for name in names} <= files
 
 
 def test_a_source_distribution_holds_the_product_and_its_licence(
@@ -138,38 +142,40 @@ def requirements_of(*projects: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("package", "projects", "brought"),
+    ("package", "projects", "providers"),
     [
-        pytest.param("orchestrator", [PROJECT / "pyproject.toml"], BROUGHT, id="service"),
+        pytest.param("orchestrator", [PROJECT / "pyproject.toml"], PROVIDERS, id="service"),
         pytest.param(
             "plate_cameras",
             [PROJECT / "pyproject.toml", CAMERAS],
-            BROUGHT_TO_CAMERAS,
+            CAMERA_PROVIDERS,
             id="cameras",
         ),
     ],
 )
 def test_every_imported_package_is_a_dependency(
-    package: str, projects: list[Path], brought: dict[str, str]
+    package: str, projects: list[Path], providers: dict[str, str]
 ) -> None:
-    needed, distributions = requirements_of(*projects), installed_packages()
-    unknown = {
+    requirements, distributions = requirements_of(*projects), installed_packages()
+    unknown_packages = {
         package
         for package in imported_packages(package) - {"orchestrator", "plate_cameras"}
-        if not needed & {_to_key(name) for name in distributions.get(package, [package])}
+        if not requirements & {_to_key(name) for name in distributions.get(package, [package])}
     }
-    assert unknown == {*brought}
+    assert unknown_packages == {*providers}
 
 
 def test_the_service_never_names_the_cameras_package() -> None:
     files = [file for file in (PROJECT / "orchestrator").rglob("*") if file.suffix != ".pyc"]
-    named = [file for file in files if file.is_file() and b"plate_cameras" in file.read_bytes()]
-    assert named == []
+    naming_files = [
+        file for file in files if file.is_file() and b"plate_cameras" in file.read_bytes()
+    ]
+    assert naming_files == []
 
 
 def test_the_service_needs_none_of_what_cameras_need() -> None:
-    needed = requirements_of(PROJECT / "pyproject.toml")
-    assert not needed & {"sqlalchemy", "alembic", "argon2_cffi", "av", "psycopg", "aiomqtt"}
+    requirements = requirements_of(PROJECT / "pyproject.toml")
+    assert not requirements & {"sqlalchemy", "alembic", "argon2_cffi", "av", "psycopg", "aiomqtt"}
 
 
 def test_the_locked_groups_are_what_the_cameras_package_needs() -> None:
@@ -195,13 +201,13 @@ def test_a_wheel_of_the_cameras_holds_their_package_alone(tmp_path: Path, monkey
     with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
         files = {*wheel.namelist()}
         (points,) = (name for name in files if name.endswith("/entry_points.txt"))
-        declared = wheel.read(points).decode()
+        entry_points = wheel.read(points).decode()
     assert {"plate_cameras/__init__.py", "plate_cameras/control_room/pages/ru.toml"} <= files
     assert "plate_cameras/pyproject.toml" not in files
     assert all(
         file.split("/")[0].startswith(("plate_cameras", "plates_cameras-")) for file in files
     )
-    assert "watch=plate_cameras.cli.watch:watch" in declared.replace(" ", "")
+    assert "watch=plate_cameras.cli.watch:watch" in entry_points.replace(" ", "")
 
 
 installed_packages = cache(metadata.packages_distributions)
@@ -209,14 +215,14 @@ installed_packages = cache(metadata.packages_distributions)
 
 def imported_packages(package: str) -> set[str]:
     """Return the packages that a package imports, other than Python's."""
-    found = set[str]()
+    packages = set[str]()
     for file in (PROJECT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [str(node.module)]
-            found |= {name.partition(".")[0] for name in names}
-    return found - sys.stdlib_module_names
+            packages |= {name.partition(".")[0] for name in names}
+    return packages - sys.stdlib_module_names
 
 
 def test_no_page_and_no_message_installs_a_package_that_only_has_our_name() -> None:
@@ -226,7 +232,7 @@ def test_no_page_and_no_message_installs_a_package_that_only_has_our_name() -> N
 
 
 @pytest.mark.parametrize(
-    ("command", "is_taken"),
+    ("command", "packages"),
     [
         ("pip install orchestrator", ["orchestrator"]),
         ("pip install -U 'orchestrator[server]'", ["orchestrator"]),
@@ -237,5 +243,5 @@ def test_no_page_and_no_message_installs_a_package_that_only_has_our_name() -> N
         ("pip install 'plates-orchestrator @ git+https://example.com/plates'", []),
     ],
 )
-def test_commands_that_ask_an_index_for_us_are_found(command: str, is_taken: list[str]) -> None:
-    assert OURS.findall(command) == is_taken
+def test_commands_that_ask_an_index_for_us_are_found(command: str, packages: list[str]) -> None:
+    assert OURS.findall(command) == packages

@@ -17,13 +17,13 @@ ONE = (100.0, 100.0, 200.0, 125.0, 0.9)
 def test_a_picture_without_plates_never_reaches_the_reader() -> None:
     infer = ScriptedInfer(yolo=rows())
     assert recognize(picture(), infer).texts == []
-    assert infer.called == ["yolo", "yolo"]
+    assert infer.calls == ["yolo", "yolo"]
 
 
 def test_unsure_detections_are_no_plates() -> None:
     infer = ScriptedInfer(yolo=rows((100, 100, 200, 125, 0.39)))
     assert len(recognize(picture(), infer, Settings(detection_threshold=0.4))) == 0
-    assert infer.called == ["yolo", "yolo"]
+    assert infer.calls == ["yolo", "yolo"]
 
 
 def test_a_plate_is_found_and_read() -> None:
@@ -70,7 +70,7 @@ def test_more_plates_than_a_batch_go_in_chunks_and_keep_their_order() -> None:
     texts = tuple(f"A{i:03}AA77" for i in range(40))
     infer = ScriptedInfer(rows(*boxes), texts)
     plates = recognize(picture(480, 960), infer, Settings(detector_side_px=960))
-    assert infer.called == ["yolo", "stn", "stn", "lprnet", "lprnet"]
+    assert infer.calls == ["yolo", "stn", "stn", "lprnet", "lprnet"]
     assert infer.batches == [32, 8, 32, 8]
     assert plates.texts == list(texts)
 
@@ -89,7 +89,7 @@ def test_plates_too_narrow_to_be_read_are_found_and_the_others_are_read() -> Non
 def test_where_every_plate_is_too_narrow_nothing_is_read() -> None:
     infer = ScriptedInfer(rows((100, 100, 120, 106, 0.9)))
     assert [plate.text for plate in recognize(picture(), infer)] == [""]
-    assert infer.called == ["yolo"]
+    assert infer.calls == ["yolo"]
 
 
 def test_a_text_below_the_threshold_is_not_shown_but_kept_as_raw() -> None:
@@ -107,7 +107,7 @@ def test_a_reading_without_format_is_not_shown_but_kept_as_raw() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "called"),
+    ("outputs", "networks"),
     [
         pytest.param({"coordinates", "detection_scores"}, ["yolo"], id="boxes"),
         pytest.param({"corners"}, ["yolo", "stn"], id="corners"),
@@ -115,10 +115,10 @@ def test_a_reading_without_format_is_not_shown_but_kept_as_raw() -> None:
         pytest.param(set(OUTPUTS), ["yolo", "stn", "lprnet"], id="all"),
     ],
 )
-def test_networks_that_no_output_needs_are_not_run(outputs, called: list[str]) -> None:
+def test_networks_that_no_output_needs_are_not_run(outputs, networks: list[str]) -> None:
     infer = ScriptedInfer(rows(ONE), ("A001AA77",))
     assert len(recognize(picture(), infer, outputs=outputs)) == 1
-    assert infer.called == called
+    assert infer.calls == networks
 
 
 def test_a_region_of_interest_is_searched_with_its_surroundings() -> None:
@@ -202,10 +202,10 @@ def test_two_tiles_are_one_batch_and_each_answers_for_its_own_part() -> None:
     faint = (100.0, 102.0, 120.0, 108.0, 0.2), (700.0, 302.0, 780.0, 322.0, 0.1)
     near = rows((140.0, 92.0, 182.0, 103.0, 0.8)), rows((90.0, 80.0, 190.0, 105.0, 0.7))
     infer = CloserInfer(rows(*faint), torch.cat(near), texts=("A001AA77", "B002BB99"))
-    one, two = recognize(picture(1080, 1920), infer)
+    first, second = recognize(picture(1080, 1920), infer)
     assert infer.nets == [(544, 960), (192, 320)]
     assert infer.net.shape[0] == 2
-    assert (one.xyxy, two.xyxy) == (
+    assert (first.xyxy, second.xyxy) == (
         pytest.approx((200, 202, 242, 213)),
         pytest.approx((1410, 604, 1510, 629)),
     )
@@ -224,19 +224,19 @@ def test_a_part_of_a_plate_in_a_tile_is_no_plate_beside_the_whole_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nearby", "wanted"),
+    ("nearby", "boxes"),
     [
         pytest.param([(48.0, 96.0, 240.0, 192.0, 0.6)], [(350, 200, 390, 220)], id="whole"),
         pytest.param([(96.0, 96.0, 285.0, 192.0, 0.6)], [], id="cut again"),
         pytest.param([], [], id="not found again"),
     ],
 )
-def test_a_part_of_a_plate_in_a_tile_alone_is_completed_or_dropped(nearby, wanted) -> None:
+def test_a_part_of_a_plate_in_a_tile_alone_is_completed_or_dropped(nearby, boxes) -> None:
     # The surroundings of the part are 60 px wide, begin at 340, 180, and are enlarged by 4.8.
     infer = CloserInfer(rows(FAINT), rows(PART), rows(*nearby), rows())
     plates = recognize(picture(1080, 1920), infer, outputs={"coordinates"})
     assert infer.nets[:3] == [(544, 960), (192, 320), (288, 288)]
-    assert [plate.xyxy for plate in plates] == list(map(pytest.approx, wanted))
+    assert [plate.xyxy for plate in plates] == list(map(pytest.approx, boxes))
 
 
 def test_an_answer_for_fewer_tiles_is_refused() -> None:
@@ -261,10 +261,10 @@ def test_a_picture_that_is_shrunk_much_is_looked_at_twice(side_px: int, looks: i
 
 
 def test_the_picture_is_left_alone() -> None:
-    given = picture()
-    before = given.clone()
-    recognize(given, ScriptedInfer(rows(ONE), ("A001AA77",)))
-    assert torch.equal(given, before)
+    original = picture()
+    copy = original.clone()
+    recognize(original, ScriptedInfer(rows(ONE), ("A001AA77",)))
+    assert torch.equal(original, copy)
 
 
 @dataclass
@@ -295,7 +295,7 @@ def test_formats_given_beside_the_networks_come_first() -> None:
 def test_a_crop_is_read_without_the_detector() -> None:
     infer = ScriptedInfer(rows(), ("B840OK197",))
     (plate,) = read_crop(picture(30, 90), infer, Settings())
-    assert infer.called == ["stn", "lprnet"]
+    assert infer.calls == ["stn", "lprnet"]
     assert (plate.text, plate.format, plate.xyxy) == ("B840OK197", "ru_car", (0, 0, 90, 30))
 
 

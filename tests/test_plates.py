@@ -63,7 +63,7 @@ def test_unread_plates_have_no_text_among_the_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("plates", "shown"),
+    ("plates", "text"),
     [
         pytest.param(Plates(), "Plates(0)", id="none"),
         pytest.param(Plates((READ,)), "Plates(1: M456OP199)", id="one"),
@@ -74,8 +74,8 @@ def test_unread_plates_have_no_text_among_the_texts() -> None:
         ),
     ],
 )
-def test_a_repr_fits_one_line(plates: Plates | Plate, shown: str) -> None:
-    assert repr(plates) == shown
+def test_a_repr_fits_one_line(plates: Plates | Plate, text: str) -> None:
+    assert repr(plates) == text
 
 
 @pytest.mark.parametrize("format_name", ["ru_military", "ru_diplomatic", ""])
@@ -91,8 +91,8 @@ def test_tables_have_the_same_types_with_and_without_plates() -> None:
     assert empty.dtypes.equals(full.dtypes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        joined = pd.concat([empty, full, empty], ignore_index=True)
-    pd.testing.assert_frame_equal(joined, full)
+        joined_table = pd.concat([empty, full, empty], ignore_index=True)
+    pd.testing.assert_frame_equal(joined_table, full)
 
 
 @pytest.mark.parametrize("plates", [Plates(), Plates((READ, UNREAD)), Plates((UNREAD,))])
@@ -130,8 +130,8 @@ def test_plates_are_a_sequence() -> None:
 
 def test_plates_are_told_as_json_can_hold_them() -> None:
     assert Plates().to_dict() == {"plates": []}
-    told = json.dumps(Plates((Plate((1, 2, 3, 4), text="A001AA77"),)).to_dict())
-    (plate,) = json.loads(told)["plates"]
+    document = json.dumps(Plates((Plate((1, 2, 3, 4), text="A001AA77"),)).to_dict())
+    (plate,) = json.loads(document)["plates"]
     assert set(plate) == {f.name for f in fields(Plate)} - {"country"} | {"text_native"}
     assert (plate["xyxy"], plate["text"]) == ([1, 2, 3, 4], "A001AA77")
 

@@ -51,7 +51,7 @@ def test_a_wrong_parameter_says_what_was_wanted(parameters, message: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "most", "step"),
+    ("name", "minimum", "maximum", "step"),
     [
         ("detection_threshold", 0, 1, 0.01),
         ("text_threshold", 0, 1, 0.01),
@@ -64,14 +64,14 @@ def test_a_wrong_parameter_says_what_was_wanted(parameters, message: str) -> Non
     ],
 )
 def test_a_setting_may_have_the_ends_of_its_range_and_nothing_beyond(
-    name: str, least: float, most: float, step: float
+    name: str, minimum: float, maximum: float, step: float
 ) -> None:
-    assert getattr(Settings(**{name: least}), name) == least
-    assert getattr(Settings(**{name: most}), name) == most
-    with pytest.raises(ParameterError, match=f"^{name}: wanted {least} to"):
-        Settings(**{name: least - step})
-    with pytest.raises(ParameterError, match=f"^{name}: wanted {least} to"):
-        Settings(**{name: most + step})
+    assert getattr(Settings(**{name: minimum}), name) == minimum
+    assert getattr(Settings(**{name: maximum}), name) == maximum
+    with pytest.raises(ParameterError, match=f"^{name}: wanted {minimum} to"):
+        Settings(**{name: minimum - step})
+    with pytest.raises(ParameterError, match=f"^{name}: wanted {minimum} to"):
+        Settings(**{name: maximum + step})
 
 
 def test_the_operators_value_is_a_ceiling() -> None:
@@ -102,12 +102,12 @@ def test_a_threshold_may_be_lower_or_higher_than_the_operators() -> None:
 
 
 def test_an_error_does_not_repeat_a_long_value() -> None:
-    with pytest.raises(ParameterError) as raised:
+    with pytest.raises(ParameterError) as error:
         Settings().updated({"text_threshold": "x" * 10_000})
-    assert len(str(raised.value)) < 100
-    with pytest.raises(ParameterError) as raised:
+    assert len(str(error.value)) < 100
+    with pytest.raises(ParameterError) as error:
         Settings().updated({"x" * 10_000: 1})
-    assert len(str(raised.value)) < 250
+    assert len(str(error.value)) < 250
 
 
 def test_parameters_are_checked_where_the_operators_values_are_not_known() -> None:

@@ -29,11 +29,11 @@ class Commands(SuggestingGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in available():
             return None
-        loaded = load(available()[cmd_name])
-        if not isinstance(loaded, typer.Typer):
-            function, loaded = loaded, typer.Typer(add_completion=False)
-            loaded.command()(function)
-        command = typer.main.get_command(loaded)
+        group = load(available()[cmd_name])
+        if not isinstance(group, typer.Typer):
+            function, group = group, typer.Typer(add_completion=False)
+            group.command()(function)
+        command = typer.main.get_command(group)
         command.name = cmd_name
         return command
 

@@ -17,7 +17,7 @@ from orchestrator.errors import (
     RequestError,
     SettingsError,
 )
-from orchestrator.host.distribution import check_packages, needs_told
+from orchestrator.host.distribution import check_packages, explain_missing_package
 
 SERVER_PANEL = "Server"
 UrlOption = Annotated[
@@ -94,7 +94,7 @@ def reach_server(url: str | None, *, is_quiet: bool = False, **options: Any) -> 
         yield url
         return
     try:
-        with needs_told():
+        with explain_missing_package():
             from orchestrator.serving.supervisor.local_server import own_server
             from orchestrator.serving.supervisor.options import ServerOptions
 
@@ -103,8 +103,8 @@ def reach_server(url: str | None, *, is_quiet: bool = False, **options: Any) -> 
         raise ExtraError(f"without --url host:port a server is started: {error}") from error
     if not is_quiet:
         say("starting a server, which takes some seconds ...", err=True)
-    with own_server(ServerOptions.given(**options)) as served:
-        yield served.http_url
+    with own_server(ServerOptions.given(**options)) as server:
+        yield server.http_url
 
 
 def check_unused(context: typer.Context, url: str | None, names: Collection[str]) -> None:
@@ -120,15 +120,15 @@ def check_unused(context: typer.Context, url: str | None, names: Collection[str]
     Raises:
         SettingsError: It has.
     """
-    unused = [
+    unused_options = [
         option.opts[0]
         for option in context.command.params
         if option.name in names and is_typed(context, option.name)
     ]
-    if url is not None and unused:
+    if url is not None and unused_options:
         raise SettingsError(
-            f"{', '.join(unused)}: wanted without --url, got both; the server at {url} was started "
-            "with options of its own"
+            f"{', '.join(unused_options)}: wanted without --url, got both; the server at {url} was "
+            "started with options of its own"
         )
 
 
@@ -158,7 +158,7 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
     channel, timeout_s = connect(url, key), min(timeout_s, ASK_S)
     try:
         with translate_errors(url, timeout_s):
-            fitting = fit(run_blocking(channel.config(timeout_s)))
+            calls = fit(run_blocking(channel.config(timeout_s)))
     except (Overloaded, ModelError, SettingsError):  # the server is there; its size is unknown
         return USUAL_CALLS
     except RequestError as error:
@@ -167,7 +167,7 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
         raise
     finally:
         run_blocking(channel.close())
-    return min(max(fitting, MIN_CALLS), MAX_CALLS)
+    return min(max(calls, MIN_CALLS), MAX_CALLS)
 
 
 def _name_option(error: RequestError, url: str, key: str | None) -> str:

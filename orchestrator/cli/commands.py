@@ -66,10 +66,12 @@ class SuggestingGroup(TyperGroup):
         return ""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, known = args[0], self.list_commands(ctx)
-        near = [] if name in known else get_close_matches(name, known)
-        if near and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {name!r}. Did you mean {' or '.join(map(repr, near))}?")
-        if name not in known and (reason := self.explain_absence()):
+        name, names = args[0], self.list_commands(ctx)
+        similar_names = [] if name in names else get_close_matches(name, names)
+        if similar_names and not ctx.resilient_parsing:
+            ctx.fail(
+                f"No such command {name!r}. Did you mean {' or '.join(map(repr, similar_names))}?"
+            )
+        if name not in names and (reason := self.explain_absence()):
             ctx.fail(f"No such command {name!r}. {reason}")
         return super().resolve_command(ctx, args)

@@ -39,10 +39,10 @@ def export(
         check_one_model(options)
         draw_canary(options.weights, options.formats)
         source = options.source()
-        written = export_networks(source, force=force)
+        paths = export_networks(source, force=force)
         if out:
-            written = [lay_out(source, out, options.capacity())]
-        typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
+            paths = [lay_out(source, out, options.capacity())]
+        typer.echo("\n".join(map(str, paths)) or "every exported model is up to date")
 
 
 def add_version(

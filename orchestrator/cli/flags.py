@@ -15,7 +15,7 @@ import typer
 
 from orchestrator.cli.standard_streams import say
 from orchestrator.errors import PlateError
-from orchestrator.host.distribution import needs_told
+from orchestrator.host.distribution import explain_missing_package
 from orchestrator.networks.options import Device as Device
 from orchestrator.networks.options import DeviceOption as DeviceOption
 from orchestrator.networks.options import EngineOption as EngineOption
@@ -86,7 +86,7 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        with needs_told():
+        with explain_missing_package():
             yield
     except PlateError as error:
         say(f"plates: {error}", err=True)

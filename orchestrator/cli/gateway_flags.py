@@ -119,13 +119,13 @@ class GatewayFlags(CallerOptions, AddressFlags):
         Raises:
             ServerError: A host is invalid.
         """
-        host = address_of(self.host)
-        taken = {address.port for address in triton.listening} | {*self.ports}
-        free = (port for port in free_ports(3 + len(taken)) if port not in taken)
+        host, metrics_host = address_of(self.host), address_of(self.metrics_host, "metrics_host")
+        taken_ports = {address.port for address in triton.listening} | {*self.ports}
+        ports = (port for port in free_ports(3 + len(taken_ports)) if port not in taken_ports)
         return (
-            Address(host, self.http_port or next(free)),
-            None if self.no_grpc else Address(host, self.grpc_port or next(free)),
-            Address(address_of(self.metrics_host, "metrics_host"), self.metrics_port or next(free)),
+            Address(host, self.http_port or next(ports)),
+            None if self.no_grpc else Address(host, self.grpc_port or next(ports)),
+            Address(metrics_host, self.metrics_port or next(ports)),
         )
 
     def _check_keys(self, address: Address) -> None:

@@ -61,13 +61,13 @@ def key(
             return
         text = PREFIX + secrets.token_urlsafe(KEY_BYTES)
         groups = tuple(group) if group else None
-        added = Key(hash_of(text), priority, calls, rate, expires, role=role, groups=groups)
-        add_key(keys, name, added)
+        new_key = Key(hash_of(text), priority, calls, rate, expires, role=role, groups=groups)
+        add_key(keys, name, new_key)
         typer.echo(text)
         typer.echo(f"{keys} has the hash of this key alone: it is shown this once", err=True)
 
 
-def add_key(file: Path, name: str, added: Key) -> None:
+def add_key(file: Path, name: str, new_key: Key) -> None:
     """Append a key to a file; a new file can be read only by its owner.
 
     Raises:
@@ -75,21 +75,21 @@ def add_key(file: Path, name: str, added: Key) -> None:
     """
     check_name(name)
     try:
-        before = file.read_bytes() if file.exists() else b""
-        if before and name in read_keys(file).by_name:
+        content = file.read_bytes() if file.exists() else b""
+        if content and name in read_keys(file).by_name:
             raise SettingsError(f"{file}: wanted a name that no key has, got {name}")
-        gap = b"" if not before else b"\n" if before.endswith(b"\n") else b"\n\n"
-        _append(file, gap + f"[{name}]\n{to_toml(added)}".encode())
+        gap = b"" if not content else b"\n" if content.endswith(b"\n") else b"\n\n"
+        _append(file, gap + f"[{name}]\n{to_toml(new_key)}".encode())
     except OSError as error:
         raise _not_written(file, error) from error
 
 
-def _append(file: Path, text: bytes) -> None:
-    opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+def _append(file: Path, content: bytes) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(opened, text)  # in one write: the gateway may be reading
+        os.write(descriptor, content)  # in one write: the gateway may be reading
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def remove_key(file: Path, name: str) -> None:
@@ -99,12 +99,14 @@ def remove_key(file: Path, name: str) -> None:
         SettingsError: The key does not exist, its table cannot be separated from the others, or the
             file is wrong or cannot be written.
     """
-    known = dict(read_keys(file).by_name)
-    if known.pop(name, None) is None:
-        raise SettingsError(f"{file}: wanted some of {', '.join(known) or 'no keys'}, got {name}")
+    other_keys = dict(read_keys(file).by_name)
+    if other_keys.pop(name, None) is None:
+        raise SettingsError(
+            f"{file}: wanted some of {', '.join(other_keys) or 'no keys'}, got {name}"
+        )
     try:
         text = without_table(file.read_bytes().decode(), name)
-        if dict(parse_keys(text).by_name) != known:
+        if dict(parse_keys(text).by_name) != other_keys:
             raise SettingsError(f"{file}: wanted a table under [{name}], got it written otherwise")
         _replace(file.resolve(), text.encode())
     except OSError as error:
@@ -130,18 +132,18 @@ def without_table(text: str, name: str) -> str:
 
 def _replace(file: Path, content: bytes) -> None:
     """Replace a file at once, with its old mode and, where permitted, its old owner."""
-    had = file.stat()
-    opened, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    written = Path(name)
+    old_stat = file.stat()
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    temporary = Path(name)
     try:
-        with os.fdopen(opened, "wb") as out:
+        with os.fdopen(descriptor, "wb") as out:
             out.write(content)
             with suppress(PermissionError):
-                os.fchown(out.fileno(), had.st_uid, had.st_gid)
-            os.fchmod(out.fileno(), stat.S_IMODE(had.st_mode))
-        written.replace(file)
+                os.fchown(out.fileno(), old_stat.st_uid, old_stat.st_gid)
+            os.fchmod(out.fileno(), stat.S_IMODE(old_stat.st_mode))
+        temporary.replace(file)
     finally:
-        written.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _not_written(file: Path, error: OSError) -> SettingsError:

@@ -70,18 +70,18 @@ def read_crop(
         )
         sources = [*finder.find(crops)]
         is_any_there = any(source.is_there for source in sources)
-        reached = (
+        server = (
             reach_server(url, pictures=1 if len(sources) == 1 else 0)
             if is_any_there
             else nullcontext(url or "localhost:1")
         )
         with (
-            reached as address,
+            server as address,
             PlateClient(address, key=key if url else None) as client,
         ):
-            read = partial(_read, client, text_threshold)
-            failures = _print_all(sources, read, as_json=as_json)
-        for line in finder.skipped.report():
+            read_source = partial(_read, client, text_threshold)
+            failures = _print_all(sources, read_source, as_json=as_json)
+        for line in finder.skipped_files.report():
             typer.echo(line, err=True)
     raise typer.Exit((1 if failures else 0) if is_any_there else 2)
 
@@ -93,13 +93,13 @@ def _read(client: PlateClient, text_threshold: float | None, crop: Source) -> Pl
         return error
 
 
-def _print_all(crops: Sequence[Source], read: Read, *, as_json: bool) -> int:
+def _print_all(crops: Sequence[Source], read_source: Read, *, as_json: bool) -> int:
     """Read and print crop by crop, in order; return how many failed."""
     failures = 0
     if not as_json and any(crop.is_there for crop in crops):
         typer.echo(HEAD)
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        for crop, answer in zip(crops, pool.map(read, crops), strict=True):
+        for crop, answer in zip(crops, pool.map(read_source, crops), strict=True):
             name = to_printable(crop.name)
             if isinstance(answer, PlateError):
                 typer.echo(f"{name}: {str(answer).removeprefix('crop 0: ')}", err=True)

@@ -79,12 +79,13 @@ def recognize(
         if results.annotate or results.crops:
             import orchestrator.imaging.drawing  # noqa: F401 - what it lacks is told before the first call
 
-        unused = declared(LocalServerOptions).keys() - ({"formats"} if results.watchlist else set())
-        chosen_server.check_unused(context, server.url, unused)
+        local_names = declared(LocalServerOptions).keys()
+        unused_names = local_names - {"formats"} if results.watchlist else local_names
+        chosen_server.check_unused(context, server.url, unused_names)
         inputs = Input(sources or [], search)
         key = server.key if server.url else None  # our own server gets no key
         pictures = 1 if inputs.is_one_picture else 0
-        theirs = local.weights / FORMATS_FILE if local.weights and not server.url else None
+        weights = None if server.url else local.weights
         access = ServerAccess(
             reach=partial(
                 chosen_server.reach_server,
@@ -98,7 +99,7 @@ def recognize(
                 in_flight or chosen_server.fitting_calls(address, key, server.timeout)
             ),
             parameters=call.parameters,
-            formats=local.formats or theirs,
+            formats=local.formats or (weights and weights / FORMATS_FILE),
         )
         status = recognize_all(inputs, access, Output(results, quiet))
     raise typer.Exit(status)

@@ -114,16 +114,18 @@ def _check_models(options: ServerOptions, gateway: GatewayOptions) -> None:
     Raises:
         SettingsError: No model was named, or one is in no repository.
     """
-    left_out = {*MODELS} - {*ONE_MODEL} if options.one_model else set()
+    omitted_models = {*MODELS} - {*ONE_MODEL} if options.one_model else set()
     names = [name for folder in options.repositories for name in list_models(folder)]
-    known = [name for name in names if name not in left_out]
-    unknown = [name for name in gateway.models if name not in known]
-    if unknown:
-        raise SettingsError(f"model: wanted some of {', '.join(known)}, got {unknown[0]}")
+    available_models = [name for name in names if name not in omitted_models]
+    unknown_models = [name for name in gateway.models if name not in available_models]
+    if unknown_models:
+        raise SettingsError(
+            f"model: wanted some of {', '.join(available_models)}, got {unknown_models[0]}"
+        )
     if not gateway.served_models:
         raise SettingsError(
             f"model: wanted --model NAME for each model that callers may reach, of "
-            f"{', '.join(known)}, or --no-gateway for bare Triton; got neither"
+            f"{', '.join(available_models)}, or --no-gateway for bare Triton; got neither"
         )
 
 
@@ -184,9 +186,9 @@ STREET = "tests/data/street.jpg"
 
 def welcome(options: ServerOptions, gateway: GatewayOptions | None) -> str:
     """Return the message for a service that is ready."""
-    named = _name_gateway(options, gateway) if gateway else _name_triton(options)
-    first = _first_steps(options, gateway)
-    return "\n".join(["ready", *named, "", *first, "", "Ctrl-C stops all of it."])
+    addresses = _name_gateway(options, gateway) if gateway else _name_triton(options)
+    first_steps = _first_steps(options, gateway)
+    return "\n".join(["ready", *addresses, "", *first_steps, "", "Ctrl-C stops all of it."])
 
 
 def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[str]:
@@ -196,11 +198,11 @@ def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[s
         yield f"  docs     {_url(gateway)}/docs"
         if gateway.cameras:
             yield f"  live     {_url(gateway)}/live"
-    yield f"  KServe   {_reached(gateway.http)}"
+    yield f"  KServe   {_reach(gateway.http)}"
     if gateway.grpc:
-        yield f"  gRPC     {_reached(gateway.grpc)}"
+        yield f"  gRPC     {_reach(gateway.grpc)}"
     if gateway.metrics:
-        yield f"  metrics  http://{_reached(gateway.metrics)}/metrics"
+        yield f"  metrics  http://{_reach(gateway.metrics)}/metrics"
     if options.explicit:
         yield f"  admin    http://{options.http_url}/v2/repository, with PLATES_ADMIN_KEY"
 
@@ -208,7 +210,7 @@ def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[s
 def _name_triton(options: ServerOptions) -> Iterator[str]:
     yield "  bare Triton, without the gateway"
     http, grpc, metrics = (
-        _reached(Address(listener.host, listener.port)) for listener in options.listening
+        _reach(Address(listener.host, listener.port)) for listener in options.listening
     )
     yield f"  HTTP     {http}"
     yield f"  gRPC     {grpc}"
@@ -219,14 +221,14 @@ def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iter
     if not holds_plates(options.repository):
         names = (name for folder in options.served_as_they_lie for name in list_models(folder))
         yield f"models: {', '.join(gateway.models if gateway else names)}"
-        url = _url(gateway) if gateway else _reached(Address(options.host, options.http_port))
+        url = _url(gateway) if gateway else _reach(Address(options.host, options.http_port))
         yield f"Inputs and outputs of a model: curl {_header(gateway)}{url}/v2/models/NAME"
         return
     yield "Try it from another terminal:"
-    url = _reached(Address(options.host, options.http_port))
+    url = _reach(Address(options.host, options.http_port))
     if gateway:
         yield f"  curl {_header(gateway)}--data-binary @{STREET} {_url(gateway)}/v1/recognize"
-        url = _url(gateway) if gateway.certificate else _reached(gateway.http)
+        url = _url(gateway) if gateway.certificate else _reach(gateway.http)
     wants_keys = gateway is not None and gateway.wants_keys
     variable, argument = ("PLATES_KEY=KEY ", ', key="KEY"') if wants_keys else ("", "")
     yield f"  {variable}.venv/bin/plates recognize {STREET} --url {url}"
@@ -240,8 +242,8 @@ def _header(gateway: GatewayOptions | None) -> str:
 
 
 def _url(gateway: GatewayOptions) -> str:
-    return f"{'https' if gateway.certificate else 'http'}://{_reached(gateway.http)}"
+    return f"{'https' if gateway.certificate else 'http'}://{_reach(gateway.http)}"
 
 
-def _reached(address: Address) -> str:
+def _reach(address: Address) -> str:
     return f"{reach(address.host)}:{address.port}"

@@ -46,7 +46,7 @@ class AioHttpConnections:
 
         `Connection.getresponse` does the same, and explains the reasons.
         """
-        ends = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         connection = SimpleNamespace(is_reused=False)
         with as_python_errors():
             try:
@@ -54,7 +54,7 @@ class AioHttpConnections:
             except CLOSED_BY_SERVER:
                 if not connection.is_reused:
                     raise
-            left_s = ends - time.monotonic()
+            left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise TimeoutError("timed out")
             return await self._exchange(request, left_s, connection)
@@ -104,11 +104,11 @@ class AioHttpConnections:
             timeout=aiohttp.ClientTimeout(total=timeout_s, ceil_threshold=timeout_s),
             trace_request_ctx=connection,
         ) as response:
-            received = bytearray()
+            content = bytearray()
             async for part in response.content.iter_any():
-                received += part
-                check_size(received)
-            return HttpResponse(response.status, response.headers, bytes(received))
+                content += part
+                check_size(content)
+            return HttpResponse(response.status, response.headers, bytes(content))
 
 
 class AioStream:

@@ -128,24 +128,26 @@ class BaseClient(ABC, Generic[TransportT]):
     ) -> int | None:
         """Check the arguments of `recognize_many`, and return the number of calls at once."""
         check_several("pictures", pictures)
-        checked = None if in_flight is None else check_in_flight(in_flight)
+        calls = None if in_flight is None else check_in_flight(in_flight)
         self._check_open()
-        return checked
+        return calls
 
-    async def _read_crop(self, numbered: tuple[int, InferenceRequest]) -> Plate:
-        number, request = numbered
+    async def _read_crop(self, numbered_request: tuple[int, InferenceRequest]) -> Plate:
+        number, request = numbered_request
         with naming_crop(number):
             return await self._infer(request, lambda arrays: read_plate(arrays, request))
 
-    async def _infer(self, request: InferenceRequest, read: Callable[[Arrays], AnswerT]) -> AnswerT:
+    async def _infer(
+        self, request: InferenceRequest, to_answer: Callable[[Arrays], AnswerT]
+    ) -> AnswerT:
         """Send a request, with retries if they may help, and read the outputs."""
-        with self._tracing(request) as traced:
+        with self._tracing(request) as traced_request:
 
             async def send() -> AnswerT:
                 with self._translating(request.request_id):
-                    outputs = await self._channel().infer(traced, self._timeout_s)
+                    outputs = await self._channel().infer(traced_request, self._timeout_s)
                     with translate_output_errors(self._url, request.request_id):
-                        return read(outputs)
+                        return to_answer(outputs)
 
             return await self._retries.call_async(send, self._note_retry)
 
@@ -165,7 +167,7 @@ class BaseClient(ABC, Generic[TransportT]):
             return await self._channel().config(timeout_s)
 
     async def _call(
-        self, request: OutgoingRequest, read: Callable[[HttpResponse], AnswerT]
+        self, request: OutgoingRequest, to_answer: Callable[[HttpResponse], AnswerT]
     ) -> AnswerT:
         """Send a request of another API of the server, with retries if they may help.
 
@@ -173,12 +175,12 @@ class BaseClient(ABC, Generic[TransportT]):
 
         Args:
             request: A request that has the same effect when it is sent twice.
-            read: Reads the answer. It raises a RejectedError for one without a result.
+            to_answer: Reads the answer. It raises a RejectedError for one without a result.
         """
 
         async def send() -> AnswerT:
             with self._translating():
-                return read(await self._channel().send(request, self._timeout_s))
+                return to_answer(await self._channel().send(request, self._timeout_s))
 
         return await self._retries.call_async(send, self._note_retry)
 

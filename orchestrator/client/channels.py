@@ -123,19 +123,19 @@ class HttpChannel:
         self._headers = headers
 
     async def infer(self, request: InferenceRequest, timeout_s: float) -> Arrays:
-        ends = time.monotonic() + timeout_s
-        return read_http(await self._send(write_http(request), ends), request)
+        deadline = time.monotonic() + timeout_s
+        return read_http(await self._send(write_http(request), deadline), request)
 
     async def is_ready(self, timeout_s: float) -> bool:
-        ends = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         for path in READY_PATHS:
-            if (await self._send(OutgoingRequest("GET", path), ends)).status != 200:
+            if (await self._send(OutgoingRequest("GET", path), deadline)).status != 200:
                 return False
         return True
 
     async def config(self, timeout_s: float) -> dict[str, Any]:
-        ends = time.monotonic() + timeout_s
-        return read_config(await self._send(OutgoingRequest("GET", CONFIG_PATH), ends))
+        deadline = time.monotonic() + timeout_s
+        return read_config(await self._send(OutgoingRequest("GET", CONFIG_PATH), deadline))
 
     async def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
         return await self._send(request, time.monotonic() + timeout_s)
@@ -146,8 +146,8 @@ class HttpChannel:
     async def close(self) -> None:
         await settle(self._connections.close())
 
-    async def _send(self, request: OutgoingRequest, ends: float) -> HttpResponse:
-        left_s = ends - time.monotonic()
+    async def _send(self, request: OutgoingRequest, deadline: float) -> HttpResponse:
+        left_s = deadline - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("timed out")
         return await settle(self._connections.send(self._complete(request), left_s))

@@ -131,7 +131,7 @@ def _name_request(request_id: str) -> str:
 
 
 def _describe(root: BaseException, url: str, timeout_s: float) -> str:
-    """Return an error of the socket or of Python's HTTP as a sentence."""
+    """Describe an error of the socket or of Python's HTTP as a sentence."""
     if isinstance(root, BadStatusLine) and not isinstance(root, RemoteDisconnected):
         return f"{url}: wanted an answer, got what is no HTTP; for gRPC write grpc://host:port"
     if isinstance(root, (TimeoutError, ReadTimeoutError)):  # the latter if sending took all time
@@ -142,11 +142,11 @@ def _describe(root: BaseException, url: str, timeout_s: float) -> str:
 
 
 def _describe_silence(url: str, reason: str) -> str:
-    """Return why a server does not answer as a sentence; without a connection, what to do next."""
+    """Describe why a server does not answer; without a connection, also what to do next."""
     words = reason.lower()
-    for unconnected, shown in UNCONNECTED.items():
-        if unconnected in words:
-            return f"cannot connect to {url}: {shown}. Is the server running? (plates serve)"
+    for pattern, description in UNCONNECTED.items():
+        if pattern in words:
+            return f"cannot connect to {url}: {description}. Is the server running? (plates serve)"
     return f"{url}: wanted an answer, got {reason}"
 
 

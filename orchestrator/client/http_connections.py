@@ -40,8 +40,8 @@ class TimedConnection(HTTPConnection):
 
     def connect(self) -> None:
         try:
-            opened = open_socket(self.host, self.port, self.timeout or 0)
-            self.sock = start_tls(opened, self._tls, self.host) if self._tls else opened
+            sock = open_socket(self.host, self.port, self.timeout or 0)
+            self.sock = start_tls(sock, self._tls, self.host) if self._tls else sock
         except OSError as error:
             raise NewConnectionError(self, str(error)) from error
 

@@ -136,7 +136,7 @@ def read_http(response: HttpResponse, request: InferenceRequest) -> Arrays:
         RejectedError: The response holds no outputs. The message is that of the server, or of a
             proxy before it.
     """
-    body = _accepted(response)
+    body = _read_body(response)
     protocol = tritonclient.http.InferenceServerClient
     with reading(request.model, ErrorResponse(response.status)):
         length = response.headers.get(HEADER)
@@ -149,28 +149,28 @@ def read_config(response: HttpResponse) -> dict[str, Any]:
     Raises:
         RejectedError: The response holds no configuration.
     """
-    body = _accepted(response)
+    body = _read_body(response)
     with reading(MODEL, ErrorResponse(response.status)):
         return dict(json.loads(body))
 
 
-def _accepted(response: HttpResponse) -> bytes:
+def _read_body(response: HttpResponse) -> bytes:
     """Return the body of a successful response. Raise the error of any other response."""
     status = response.status
-    refusal = ErrorResponse(
-        status, retry_after_s=parse_retry_after(response.headers.get("Retry-After"))
-    )
     if status == 200 and response.body:
         return response.body
+    retry_after_s = parse_retry_after(response.headers.get("Retry-After"))
+    error_response = ErrorResponse(status, retry_after_s=retry_after_s)
     if status == 200:
-        raise RejectedError("an empty answer", UNREADABLE, refusal)
+        raise RejectedError("an empty answer", UNREADABLE, error_response)
     try:
         message = json.loads(response.body)["error"]
     except (LookupError, TypeError, ValueError):  # a balancer's page
         message = None
     if isinstance(message, str):
-        raise RejectedError(message, str(status), refusal)
-    raise RejectedError(f"HTTP {status}", str(status) if status in COMMON else UNREADABLE, refusal)
+        raise RejectedError(message, str(status), error_response)
+    kind = str(status) if status in COMMON else UNREADABLE
+    raise RejectedError(f"HTTP {status}", kind, error_response)
 
 
 @contextmanager

@@ -82,9 +82,9 @@ def _read_text(text: str) -> bytes:
     if is_base64(text) and not os.path.exists(text):  # noqa: PTH110 - it never raises
         return from_base64(text.strip().encode(errors="replace"))
     if URL.match(text):
-        shown = shorten(CREDENTIALS.sub("//", text))
+        url = shorten(CREDENTIALS.sub("//", text))
         raise PictureError(
-            f"picture: wanted a path or the bytes of a file, got the URL {shown}; fetch it first: "
+            f"picture: wanted a path or the bytes of a file, got the URL {url}; fetch it first: "
             "a client fetches nothing (plates recognize does)"
         )
     return _some(read_file(text), shorten(text))

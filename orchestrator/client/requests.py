@@ -25,7 +25,7 @@ from orchestrator.contract import (
     from_arrays,
 )
 from orchestrator.errors import PictureError, PlateError
-from orchestrator.host.distribution import needs_told
+from orchestrator.host.distribution import explain_missing_package
 from orchestrator.imaging.files import CUT_NOTE, Bgr, from_base64, unpack
 from orchestrator.imaging.headers import check_file
 from orchestrator.plates import Plate, Plates
@@ -71,11 +71,11 @@ class PictureRequest:
             ParameterError: A value cannot be sent.
             TypeError: There is no such option.
         """
-        unknown = sorted(numbers.keys() - RequestOptions.__annotations__.keys())
-        if unknown:
+        unknown_names = sorted(numbers.keys() - RequestOptions.__annotations__.keys())
+        if unknown_names:
             raise TypeError(
                 f"recognize: wanted some of {', '.join(RequestOptions.__annotations__)}, "
-                f"got {unknown[0]}"
+                f"got {unknown_names[0]}"
             )
         values = {**numbers, "roi": None if roi is None else write_roi(roi)}
         return cls(to_parameters(values), complete(outputs))
@@ -113,8 +113,8 @@ class PictureResult:
 
     Example:
         ```python
-        for found in client.recognize_many(paths):
-            print(found.picture, found.error or found.plates.texts)
+        for result in client.recognize_many(paths):
+            print(result.picture, result.error or result.plates.texts)
         ```
 
     Attributes:
@@ -186,9 +186,9 @@ def make_crop_requests(
 
 
 def _crop_request(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> InferenceRequest:
-    with naming_crop(number), needs_told():
-        loaded = load_picture(crop)
-        bgr = _unpack(loaded) if isinstance(loaded, bytes) else loaded
+    with naming_crop(number), explain_missing_package():
+        picture = load_picture(crop)
+        bgr = _unpack(picture) if isinstance(picture, bytes) else picture
     return InferenceRequest(
         model=PLATE_READER,
         inputs={CROP: bgr},

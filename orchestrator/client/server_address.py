@@ -44,20 +44,20 @@ def parse_address(url: Any) -> ServerAddress:
     Raises:
         ServerError: The URL is none of these.
     """
-    scheme, _, rest = str(url).rpartition("://")
+    scheme, _, location = str(url).rpartition("://")
     scheme = scheme.lower()
     try:
-        parsed = parse_url(f"http://{rest}")
+        parts = parse_url(f"http://{location}")
     except LocationParseError as error:
         raise ServerError(f"{WANTED}, got {url!r}") from error
-    if parsed.auth:
+    if parts.auth:
         raise ServerError(f"{WANTED}, got one with a user or password")
-    protocol, base = SCHEMES.get(scheme), (parsed.path or "").rstrip("/")
-    port = PORTS.get(scheme) if parsed.port is None else parsed.port
-    has_more = parsed.query or parsed.fragment or (base and protocol == "grpc")
-    if not protocol or not parsed.host or not port or has_more:
+    protocol, base = SCHEMES.get(scheme), (parts.path or "").rstrip("/")
+    port = PORTS.get(scheme) if parts.port is None else parts.port
+    has_other_parts = parts.query or parts.fragment or (base and protocol == "grpc")
+    if not protocol or not parts.host or not port or has_other_parts:
         raise ServerError(f"{WANTED}, got {url!r}")
-    return ServerAddress(protocol, parsed.host, port, scheme in {"https", "grpcs"}, base)
+    return ServerAddress(protocol, parts.host, port, scheme in {"https", "grpcs"}, base)
 
 
 def make_headers(key: Any) -> dict[str, str]:

@@ -33,10 +33,10 @@ class TimedSocket(socket.socket):
     """
 
     has_received = False
-    _ends = math.inf
+    _deadline = math.inf
 
     def settimeout(self, value: float | None, /) -> None:
-        self._ends = time.monotonic() + (math.inf if value is None else value)
+        self._deadline = time.monotonic() + (math.inf if value is None else value)
         super().settimeout(value)
 
     def left_s(self) -> float:
@@ -45,7 +45,7 @@ class TimedSocket(socket.socket):
         Raises:
             TimeoutError: The timeout has passed.
         """
-        return _left_s(self._ends)
+        return _left_s(self._deadline)
 
     def _limit_next(self) -> None:
         """Give the next operation the rest of the timeout."""
@@ -54,9 +54,9 @@ class TimedSocket(socket.socket):
 
     def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
         self._limit_next()
-        received = super().recv_into(buffer, nbytes or 0, flags)
-        self.has_received |= received > 0
-        return received
+        count = super().recv_into(buffer, nbytes or 0, flags)
+        self.has_received |= count > 0
+        return count
 
     def send(self, data: Any, flags: int = 0, **options: Any) -> int:
         """Send some bytes. In a process that gevent has patched, `sendall` adds an option here."""
@@ -87,43 +87,43 @@ def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
     Raises:
         OSError: There is no such host, or none of its addresses answers in time.
     """
-    ends = time.monotonic() + timeout_s
+    deadline = time.monotonic() + timeout_s
     addresses = _addresses_of(host.strip("[]"), port, timeout_s)
     for index, (family, kind, protocol, _, address) in enumerate(addresses):
         # A silent address may only use its share of the time, so that the next ones have time.
-        share_s = _left_s(ends) / (len(addresses) - index)
-        opened = TimedSocket(family, kind, protocol)
+        share_s = _left_s(deadline) / (len(addresses) - index)
+        sock = TimedSocket(family, kind, protocol)
         try:
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            opened.settimeout(share_s)
-            opened.connect(address)
-            opened.settimeout(_left_s(ends))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.settimeout(share_s)
+            sock.connect(address)
+            sock.settimeout(_left_s(deadline))
         except OSError:
-            opened.close()
+            sock.close()
             if index + 1 == len(addresses):
                 raise
         else:
-            return opened
+            return sock
     raise OSError(f"no address of {host}")
 
 
-def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
+def start_tls(sock: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
     """Start TLS on a connected socket, and return the TLS socket that replaces it.
 
     The handshake uses the rest of the timeout. The returned socket has the time that then remains.
 
     Args:
-        opened: Connected socket. It is closed if there is an error.
+        sock: Connected socket. It is closed if there is an error.
         tls: Context that makes `TimedTlsSocket`s.
         host: Host name that the certificate must have.
 
     Raises:
         OSError: The server has no TLS, its certificate is not trusted, or the timeout has passed.
     """
-    ends = time.monotonic() + opened.left_s()
-    secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
-    secured.settimeout(_left_s(ends))
-    return secured
+    deadline = time.monotonic() + sock.left_s()
+    tls_socket = tls.wrap_socket(sock, server_hostname=host.strip("[]"))
+    tls_socket.settimeout(_left_s(deadline))
+    return tls_socket
 
 
 def _addresses_of(host: str, port: int, timeout_s: float) -> list[Any]:
@@ -146,8 +146,8 @@ def _addresses_of(host: str, port: int, timeout_s: float) -> list[Any]:
     return list(answer)
 
 
-def _left_s(ends: float) -> float:
-    left_s = ends - time.monotonic()
+def _left_s(deadline: float) -> float:
+    left_s = deadline - time.monotonic()
     if left_s <= 0:
         raise TimeoutError("timed out")
     return left_s

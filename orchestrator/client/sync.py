@@ -185,8 +185,8 @@ class PlateClient(BaseClient[Transport]):
         requests = make_crop_requests(crops, to_parameters({"text_threshold": text_threshold}))
         width = check_in_flight(in_flight)
 
-        def read_crop(numbered: tuple[int, InferenceRequest]) -> Plate:
-            return run_blocking(self._read_crop(numbered))
+        def read_crop(numbered_request: tuple[int, InferenceRequest]) -> Plate:
+            return run_blocking(self._read_crop(numbered_request))
 
         return Plates(tuple(work_in_order(read_crop, enumerate(requests), width)))
 

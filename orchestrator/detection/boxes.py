@@ -45,9 +45,9 @@ def are_parts(xyxy: Array, wholes: Array) -> Array:
 
 def iou(first: Array, second: Array) -> Array:
     """Return intersection over union [N, M] of boxes [N, 4] and [M, 4]; 0 where both are empty."""
-    shared = intersection(first, second)
-    union = area(first)[:, None] + area(second) - shared
-    return shared / union.clip(TINY)
+    shared_areas = intersection(first, second)
+    union = area(first)[:, None] + area(second) - shared_areas
+    return shared_areas / union.clip(TINY)
 
 
 def nms(xyxy: Array, scores: Array, iou_threshold: float) -> list[int]:
@@ -62,11 +62,11 @@ def nms(xyxy: Array, scores: Array, iou_threshold: float) -> list[int]:
         Indices of the M boxes kept, best first; of equal scores the first comes first.
     """
     order = np.argsort(-scores, kind="stable")
-    ranked = xyxy[order]
-    overlaps = (iou(ranked, ranked) > iou_threshold).tolist()
-    kept: list[int] = []
-    for rank, row in enumerate(overlaps):
-        if not any(row[better] for better in kept):
-            kept.append(rank)
-    ranks: list[int] = order[kept].tolist()
-    return ranks
+    ranked_boxes = xyxy[order]
+    overlaps = (iou(ranked_boxes, ranked_boxes) > iou_threshold).tolist()
+    kept_ranks: list[int] = []
+    for rank, overlaps_box in enumerate(overlaps):
+        if not any(overlaps_box[better] for better in kept_ranks):
+            kept_ranks.append(rank)
+    indices: list[int] = order[kept_ranks].tolist()
+    return indices

@@ -57,6 +57,6 @@ def find_same(boxes: Array, xyxy: Array) -> Array | None:
     """
     if not len(boxes):
         return None
-    shared = iou(boxes, xyxy[None])[:, 0]
-    best = int(shared.argmax())
-    return boxes[best] if float(shared[best]) >= MIN_IOU else None
+    overlaps = iou(boxes, xyxy[None])[:, 0]
+    best = int(overlaps.argmax())
+    return boxes[best] if float(overlaps[best]) >= MIN_IOU else None

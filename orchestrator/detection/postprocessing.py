@@ -37,6 +37,10 @@ class Detections:
     xyxy: Array
     scores: Array
 
+    def select(self, rows: Array | Sequence[int]) -> Detections:
+        """Return the detections at these indices, or where this mask, bool [N], is true."""
+        return Detections(self.xyxy[rows], self.scores[rows])
+
 
 def to_pictures(
     rows: Array, boxes: Sequence[Letterbox], size_wh: tuple[int, int], settings: Settings
@@ -54,16 +58,18 @@ def to_pictures(
         ModelError: The rows break the contract of the detector.
     """
     detections = []
-    for found, box in zip(check_rows(rows, len(boxes)), boxes, strict=True):
-        least = settings.detection_threshold
+    for picture_rows, box in zip(check_rows(rows, len(boxes)), boxes, strict=True):
+        threshold = settings.detection_threshold
         if box.scale <= MAX_SHRINKAGE:
-            least = min(least, FAINT)
-        some = found[found[:, 4] >= max(least, TINY)]
-        sure = some[some[:, 4] >= settings.detection_threshold]
-        if len(sure):
-            check_boxes(sure, box, size_wh)
-        some = some[(some[:, 0] < some[:, 2]) & (some[:, 1] < some[:, 3])]
-        detections.append(Detections(clip(box.to_source(some[:, :4]), size_wh), some[:, 4]))
+            threshold = min(threshold, FAINT)
+        picture_rows = picture_rows[picture_rows[:, 4] >= max(threshold, TINY)]
+        sure_rows = picture_rows[picture_rows[:, 4] >= settings.detection_threshold]
+        if len(sure_rows):
+            check_boxes(sure_rows, box, size_wh)
+        xyxy, scores = picture_rows[:, :4], picture_rows[:, 4]
+        has_area = (xyxy[:, :2] < xyxy[:, 2:]).all(1)
+        xyxy = clip(box.to_source(xyxy[has_area]), size_wh)
+        detections.append(Detections(xyxy, scores[has_area]))
     return detections
 
 
@@ -78,10 +84,9 @@ def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
     """Keep detections above the threshold that overlap no better one, best first."""
     xyxy = np.concatenate([part.xyxy for part in parts])
     scores = np.concatenate([part.scores for part in parts])
-    sure = scores >= max(settings.detection_threshold, TINY)
-    xyxy, scores = xyxy[sure], scores[sure]
-    kept = nms(xyxy, scores, settings.iou_threshold)[: settings.max_plates]
-    return Detections(xyxy[kept], scores[kept])
+    is_sure = scores >= max(settings.detection_threshold, TINY)
+    sure = Detections(xyxy, scores).select(is_sure)
+    return sure.select(nms(sure.xyxy, sure.scores, settings.iou_threshold)[: settings.max_plates])
 
 
 def check_rows(rows: Array, pictures: int) -> Array:
@@ -90,26 +95,26 @@ def check_rows(rows: Array, pictures: int) -> Array:
     Raises:
         ModelError: They have another shape, are not finite, or have scores outside [0, 1].
     """
-    found = to_numpy(rows)
-    if found.ndim != 3 or found.shape[::2] != (pictures, 6) or found.dtype.kind != "f":
-        got = f"{found.dtype} {list(found.shape)}"
+    array = to_numpy(rows)
+    if array.ndim != 3 or array.shape[::2] != (pictures, 6) or array.dtype.kind != "f":
+        got = f"{array.dtype} {list(array.shape)}"
         raise ModelError(f"{DETECTOR}: wanted floats [{pictures}, K, 6], got {got}")
-    found = found.astype(np.float32, copy=False)
-    if not found.shape[1]:
-        return found
-    if not np.isfinite(found).all():
-        for index, row in enumerate(found.reshape(-1, 6).tolist()):
+    array = array.astype(np.float32, copy=False)
+    if not array.shape[1]:
+        return array
+    if not np.isfinite(array).all():
+        for index, row in enumerate(array.reshape(-1, 6).tolist()):
             if not all(map(math.isfinite, row)):
                 got = "NaN" if any(map(math.isnan, row)) else "infinity"
                 raise ModelError(f"{DETECTOR}: wanted finite numbers, got {got} in row {index}")
-    low, high = found[..., 4].min().item(), found[..., 4].max().item()
-    if low < 0 or high > 1:
-        wrong = low if low < 0 else high
-        raise ModelError(f"{DETECTOR}: wanted scores in [0, 1], got {wrong:g}")
-    return found
+    lowest, highest = array[..., 4].min().item(), array[..., 4].max().item()
+    if lowest < 0 or highest > 1:
+        got = f"{lowest if lowest < 0 else highest:g}"
+        raise ModelError(f"{DETECTOR}: wanted scores in [0, 1], got {got}")
+    return array
 
 
-def check_boxes(sure: Array, box: Letterbox, size_wh: tuple[int, int]) -> None:
+def check_boxes(sure_rows: Array, box: Letterbox, size_wh: tuple[int, int]) -> None:
     """Check that the boxes of rows [N, 6] above the threshold are xyxy in letterbox pixels.
 
     Raises:
@@ -117,15 +122,15 @@ def check_boxes(sure: Array, box: Letterbox, size_wh: tuple[int, int]) -> None:
             boxes lie in the corner, as boxes in fractions of the picture do, or outside.
     """
     wide, high = (math.ceil(round(size * box.scale) / STRIDE) * STRIDE for size in size_wh)
-    boxes = sure[:, :4].tolist()
-    wrong = [xyxy for xyxy in boxes if xyxy[0] >= xyxy[2] or xyxy[1] >= xyxy[3]]
-    if not wrong and not any(
+    boxes = sure_rows[:, :4].tolist()
+    wrong_boxes = [xyxy for xyxy in boxes if xyxy[0] >= xyxy[2] or xyxy[1] >= xyxy[3]]
+    if not wrong_boxes and not any(
         max(x1, y1) > CORNER_PX and min(x1, y1) > 0 and x0 < wide and y0 < high
         for x0, y0, x1, y1 in boxes
     ):
-        wrong = boxes
-    if wrong:
-        got = ", ".join(f"{value:g}" for value in wrong[0])
+        wrong_boxes = boxes
+    if wrong_boxes:
+        got = ", ".join(f"{value:g}" for value in wrong_boxes[0])
         raise ModelError(
             f"{DETECTOR}: wanted x0 < x1 and y0 < y1 in pixels of the {wide}x{high} letterbox, "
             f"got {got}"

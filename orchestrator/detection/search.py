@@ -31,12 +31,29 @@ from orchestrator.detection.tiles import (
 from orchestrator.errors import ParameterError
 from orchestrator.settings import MAX_PLATES, Roi, Settings
 
+Yolo = Callable[[Sequence[Array], Settings], tuple[list[Detections], list[Letterbox]]]
+"""Finds plates in pictures of one size: `detect` with its first argument."""
+
 SURROUNDINGS, MIN_SURROUNDINGS_PX = 1 / 16, 48
 """Width of the surroundings that are searched, as a share of the region's longer side, and the
 least. Plates up to twice as wide whose middle lies in the region are whole there; of wider ones,
 more than half is."""
 FLATNESS = 0.5
 """Height of the surroundings over their width: plates are wider than high."""
+
+CLOSE_UP_SIDE_PX = 128
+"""Longest side of the letterbox for close-ups. A plate that fills it is as wide as the plates that
+the detector was trained on."""
+SURE = 0.7
+"""A picture with a higher score is no close-up. Parts of a close-up had scores up to 0.62."""
+MIN_SCORE, MIN_SHARE = 0.5, 0.3
+"""Smallest score of a close-up, and its least width as a share of the picture's width. In the small
+letterbox, boxes of smaller plates are noise."""
+
+MAX_PARTS = 2 + MAX_TILES + (MAX_TILES + 1) * MAX_NEARBY
+"""Largest number of pictures that a search shows the detector: the whole one, also as a close-up;
+the tiles; and the surroundings of plates that the border of a tile, or of the region of interest,
+may cut."""
 
 
 def view_of(roi: Roi, size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
@@ -63,8 +80,7 @@ def keep_inside(detections: Detections, roi: Roi) -> Detections:
     x0, y0, x1, y1 = roi
     middles = (detections.xyxy[:, :2] + detections.xyxy[:, 2:]) / 2
     x, y = middles[:, 0], middles[:, 1]
-    kept = (x0 <= x) & (x < x1) & (y0 <= y) & (y < y1)
-    return Detections(detections.xyxy[kept], detections.scores[kept])
+    return detections.select((x0 <= x) & (x < x1) & (y0 <= y) & (y < y1))
 
 
 def _clip(xyxy: Roi, size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
@@ -73,24 +89,6 @@ def _clip(xyxy: Roi, size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
         round(min(max(at, 0.0), side)) for at, side in zip(xyxy, size_wh * 2, strict=True)
     )
     return x0, y0, x1, y1
-
-
-Yolo = Callable[[Sequence[Array], Settings], tuple[list[Detections], list[Letterbox]]]
-"""Finds plates in pictures of one size: `detect` with its first argument."""
-
-CLOSE_UP_SIDE_PX = 128
-"""Longest side of the letterbox for close-ups. A plate that fills it is as wide as the plates that
-the detector was trained on."""
-SURE = 0.7
-"""A picture with a higher score is no close-up. Parts of a close-up had scores up to 0.62."""
-MIN_SCORE, MIN_SHARE = 0.5, 0.3
-"""Smallest score of a close-up, and its least width as a share of the picture's width. In the small
-letterbox, boxes of smaller plates are noise."""
-
-MAX_PARTS = 2 + MAX_TILES + (MAX_TILES + 1) * MAX_NEARBY
-"""Largest number of pictures that a search shows the detector: the whole one, also as a close-up;
-the tiles; and the surroundings of plates that the border of a tile, or of the region of interest,
-may cut."""
 
 
 def detect(
@@ -117,10 +115,11 @@ def search(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
         return _search_whole(picture, yolo, settings)
     height, width = picture.shape[:2]
     x0, y0, x1, y1 = view = view_of(settings.roi, (width, height))
-    found = _search_whole(picture[y0:y1, x0:x1], yolo, replace(settings, max_plates=MAX_PLATES))
-    whole, cut = split_cut(found, view, (width, height))
-    again = _complete(picture, keep_inside(cut, settings.roi), yolo, settings)
-    return best_of([keep_inside(part, settings.roi) for part in (whole, again)], settings)
+    unlimited = replace(settings, max_plates=MAX_PLATES)  # better ones may lie outside the region
+    detections = _search_whole(picture[y0:y1, x0:x1], yolo, unlimited)
+    whole, cut = split_cut(detections, view, (width, height))
+    completed = _complete(picture, keep_inside(cut, settings.roi), yolo, settings)
+    return best_of([keep_inside(part, settings.roi) for part in (whole, completed)], settings)
 
 
 def find_nearby(picture: Array, box: Array, yolo: Yolo, settings: Settings) -> Array | None:
@@ -131,9 +130,9 @@ def find_nearby(picture: Array, box: Array, yolo: Yolo, settings: Settings) -> A
     nearby = replace(settings, detector_side_px=NEARBY_SIDE_PX)
     x0, y0, x1, y1 = box.tolist()
     part = surroundings_of(picture, (x0, y0, x1, y1))
-    (seen,), _ = yolo([part.net[0]], nearby)
-    whole = keep_whole(best_of([seen], nearby), (NEARBY_SIDE_PX, NEARBY_SIDE_PX))
-    return find_same(part.to_source(whole.xyxy), box)
+    (detections,), _ = yolo([part.net[0]], nearby)
+    wholes = keep_whole(best_of([detections], nearby), (NEARBY_SIDE_PX, NEARBY_SIDE_PX))
+    return find_same(part.to_source(wholes.xyxy), box)
 
 
 def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
@@ -143,10 +142,10 @@ def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
     again at full size. A picture without a sure detection may be a close-up: it is searched again
     at a small size.
     """
-    (found,), (box,) = yolo([picture], settings)
-    best = best_of([found], settings)
+    (detections,), (box,) = yolo([picture], settings)
+    best = best_of([detections], settings)
     if box.scale <= MAX_SHRINKAGE:
-        best = _search_tiles(picture, found, box, yolo, settings) or best
+        best = _search_tiles(picture, detections, box, yolo, settings) or best
     if max(box.net.shape) <= CLOSE_UP_SIDE_PX or (best.scores > SURE).any():
         return best
     close_ups = _search_close_ups(picture, box, yolo, settings)
@@ -160,30 +159,31 @@ def _search_tiles(
 ) -> Detections | None:
     """Return the best of the detections in a picture and in its tiles; None if it needs none.
 
-    Plates that an edge of a tile may cut are completed where no whole one is.
+    Plates that an edge of a tile may cut are completed where no whole plate is.
     """
     height, width = picture.shape[:2]
     tiles = tiles_around(detections, box.scale, (width, height))
     if not tiles:
         return None
     parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
-    seen, _ = yolo(parts, settings)
-    whole, cut = zip(
-        *(split_cut(one, tile, (width, height)) for one, tile in zip(seen, tiles, strict=True)),
-        strict=True,
-    )
-    best = best_of([detections, *whole], settings)
-    rest = [part for one in cut if len((part := drop_seen(one, best)).scores)]
-    return best_of([best, *(_complete(picture, part, yolo, settings) for part in rest)], settings)
+    answers, _ = yolo(parts, settings)
+    pairs = [
+        split_cut(answer, tile, (width, height))
+        for answer, tile in zip(answers, tiles, strict=True)
+    ]
+    best = best_of([detections, *(whole for whole, _ in pairs)], settings)
+    parts_of_plates = [drop_seen(cut, best) for _, cut in pairs]
+    completed = [_complete(picture, cut, yolo, settings) for cut in parts_of_plates]
+    return best_of([best, *completed], settings)
 
 
 def _search_close_ups(picture: Array, box: Letterbox, yolo: Yolo, settings: Settings) -> Detections:
     """Search a picture for plates that fill it, at a small size: its letterbox is shrunk again."""
-    trimmed, small = box.trim(), replace(settings, detector_side_px=CLOSE_UP_SIDE_PX)
-    (seen,), _ = yolo([trimmed.net[0]], small)
+    box = box.trim()
+    (detections,), _ = yolo([box.net[0]], replace(settings, detector_side_px=CLOSE_UP_SIDE_PX))
     height, width = picture.shape[:2]
-    xyxy = clip(trimmed.to_source(seen.xyxy), (width, height))
-    return keep_close_ups(replace(seen, xyxy=xyxy), width)
+    xyxy = clip(box.to_source(detections.xyxy), (width, height))
+    return keep_close_ups(replace(detections, xyxy=xyxy), width)
 
 
 def _complete(picture: Array, cut: Detections, yolo: Yolo, settings: Settings) -> Detections:
@@ -193,8 +193,8 @@ def _complete(picture: Array, cut: Detections, yolo: Yolo, settings: Settings) -
     """
     height, width = picture.shape[:2]
     cut = best_of([cut], replace(settings, max_plates=MAX_NEARBY))
-    found = [find_nearby(picture, box, yolo, settings) for box in cut.xyxy]
-    wholes = {index: box for index, box in enumerate(found) if box is not None}
+    boxes = [find_nearby(picture, box, yolo, settings) for box in cut.xyxy]
+    wholes = {index: box for index, box in enumerate(boxes) if box is not None}
     xyxy = np.array([*wholes.values()], np.float32).reshape(-1, 4)
     return Detections(clip(xyxy, (width, height)), cut.scores[[*wholes]])
 
@@ -202,12 +202,11 @@ def _complete(picture: Array, cut: Detections, yolo: Yolo, settings: Settings) -
 def keep_close_ups(detections: Detections, width_px: int) -> Detections:
     """Keep the boxes with a high score that are wide in a picture of the given width."""
     widths = detections.xyxy[:, 2] - detections.xyxy[:, 0]
-    kept = (detections.scores >= MIN_SCORE) & (widths >= MIN_SHARE * width_px)
-    return Detections(detections.xyxy[kept], detections.scores[kept])
+    return detections.select((detections.scores >= MIN_SCORE) & (widths >= MIN_SHARE * width_px))
 
 
 def drop_parts(detections: Detections, close_ups: Detections) -> Detections:
     """Drop detections that are parts of a close-up with a higher score, such as its region code."""
-    inside = are_parts(detections.xyxy, close_ups.xyxy)
-    kept = ~(inside & (close_ups.scores > detections.scores[:, None])).any(1)
-    return Detections(detections.xyxy[kept], detections.scores[kept])
+    is_part = are_parts(detections.xyxy, close_ups.xyxy)
+    is_better = close_ups.scores > detections.scores[:, None]
+    return detections.select(~(is_part & is_better).any(1))

@@ -48,24 +48,24 @@ def tiles_around(
 
 
 def split_cut(
-    seen: Detections, tile: tuple[int, int, int, int], size_wh: tuple[int, int]
+    detections: Detections, tile: tuple[int, int, int, int], size_wh: tuple[int, int]
 ) -> tuple[Detections, Detections]:
     """Move detections from a tile to its picture; split off those that an edge of the tile may cut.
 
     A part of a plate often scores higher than the whole plate, and would replace it.
 
     Args:
-        seen: Detections in the tile, in its pixels.
+        detections: Detections in the tile, in its pixels.
         tile: The tile, xyxy.
         size_wh: Size of the picture, pixels.
 
     Returns:
         Whole detections, and those that may be cut.
     """
-    moved = replace(seen, xyxy=seen.xyxy + np.array(tile[:2] * 2, np.float32))
+    in_picture = replace(detections, xyxy=detections.xyxy + np.array(tile[:2] * 2, np.float32))
     sides = zip(tile, (0, 0, *size_wh), (-inf, -inf, inf, inf), strict=True)
     left, top, right, bottom = (away if side == end else side for side, end, away in sides)
-    return _divide(moved, (left, top, right, bottom))
+    return _divide(in_picture, (left, top, right, bottom))
 
 
 def keep_whole(detections: Detections, size_wh: tuple[int, int]) -> Detections:
@@ -77,21 +77,15 @@ def keep_whole(detections: Detections, size_wh: tuple[int, int]) -> Detections:
 def _divide(
     detections: Detections, border: tuple[float, float, float, float]
 ) -> tuple[Detections, Detections]:
-    """Divide detections into whole ones and those that a border, xyxy, may cut."""
-    is_cut = [is_near(box, border, NEAR_BORDER) for box in detections.xyxy.tolist()]
-    whole, cut = (
-        [index for index, one in enumerate(is_cut) if one is wanted] for wanted in (False, True)
-    )
-    return (
-        replace(detections, xyxy=detections.xyxy[whole], scores=detections.scores[whole]),
-        replace(detections, xyxy=detections.xyxy[cut], scores=detections.scores[cut]),
-    )
+    """Divide detections into whole plates and those that a border, xyxy, may cut."""
+    boxes = detections.xyxy.tolist()
+    is_cut = np.array([is_near(box, border, NEAR_BORDER) for box in boxes], bool)
+    return detections.select(~is_cut), detections.select(is_cut)
 
 
 def drop_seen(cut: Detections, wholes: Detections) -> Detections:
-    """Drop detections cut by a tile that are parts of whole ones."""
-    kept = ~are_parts(cut.xyxy, wholes.xyxy).any(1)
-    return replace(cut, xyxy=cut.xyxy[kept], scores=cut.scores[kept])
+    """Drop detections cut by a tile that are parts of whole plates."""
+    return cut.select(~are_parts(cut.xyxy, wholes.xyxy).any(1))
 
 
 def _tile_around(

@@ -12,8 +12,8 @@ def edit_costs(source: str, target: str) -> list[list[int]]:
     costs = [list(range(len(target) + 1))]
     for i, char in enumerate(source, 1):
         row = [i]
-        for j, other in enumerate(target, 1):
-            row.append(min(costs[-1][j] + 1, row[-1] + 1, costs[-1][j - 1] + (char != other)))
+        for j, target_char in enumerate(target, 1):
+            row.append(min(costs[-1][j] + 1, row[-1] + 1, costs[-1][j - 1] + (char != target_char)))
         costs.append(row)
     return costs
 

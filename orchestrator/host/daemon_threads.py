@@ -22,12 +22,12 @@ class DaemonThreads(Executor):
     or a disk keeps them. It does not wait for these.
 
     Args:
-        most: Most threads.
+        max_threads: Most threads.
         name: Name of the threads, for logs.
     """
 
-    def __init__(self, most: int, name: str) -> None:
-        self._most, self._name = most, name
+    def __init__(self, max_threads: int, name: str) -> None:
+        self._max_threads, self._name = max_threads, name
         self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads = self._unfinished = 0
@@ -40,7 +40,7 @@ class DaemonThreads(Executor):
         with self._lock:
             self._calls.put((future, partial(fn, *args, **kwargs)))
             self._unfinished += 1
-            if self._threads < min(self._most, self._unfinished):
+            if self._threads < min(self._max_threads, self._unfinished):
                 threading.Thread(target=self._work, name=self._name, daemon=True).start()
                 self._threads += 1
         return future

@@ -49,14 +49,14 @@ def sync(path: str | Path) -> None:
     Raises:
         OSError: The disk does not take them.
     """
-    opened = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     except OSError as error:
         if error.errno not in CANNOT_SYNC:
             raise
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def part_of(path: Path) -> Path:

@@ -48,7 +48,7 @@ def read_version() -> str:
 
 
 @contextmanager
-def needs_told() -> Iterator[None]:
+def explain_missing_package() -> Iterator[None]:
     """Raise an error with the command to install a missing package that a client does not need.
 
     Raises:
@@ -72,6 +72,6 @@ def check_packages(*names: str) -> None:
     Raises:
         ExtraError: A package is not installed.
     """
-    with needs_told():
+    with explain_missing_package():
         for name in names:
             metadata.version(name)

@@ -42,7 +42,7 @@ class LockedFolder:
 
     folder: Path
     children: int
-    _held: ExitStack = field(repr=False)
+    _locks: ExitStack = field(repr=False)
 
     @classmethod
     def make(cls, kind: str = "") -> LockedFolder:
@@ -67,25 +67,25 @@ class LockedFolder:
     def remove(self) -> None:
         """Remove the folder and all files in it."""
         _clear(self.folder)
-        self._held.close()
+        self._locks.close()
 
 
-def hold(stack: ExitStack, opened: int, flags: int = 0) -> int:
+def hold(stack: ExitStack, descriptor: int, flags: int = 0) -> int:
     """Lock an open descriptor until a stack closes it; return the descriptor.
 
     Raises:
         OSError: It cannot be locked. It is BlockingIOError with `LOCK_NB` when another process has
             it.
     """
-    stack.callback(os.close, opened)
-    fcntl.flock(opened, fcntl.LOCK_EX | flags)
-    return opened
+    stack.callback(os.close, descriptor)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | flags)
+    return descriptor
 
 
-def is_same(path: Path, opened: int) -> bool:
-    """Tell whether a path still leads to the opened file, and the file belongs to this user."""
+def is_same(path: Path, descriptor: int) -> bool:
+    """Tell whether a path still leads to a descriptor's file, and it belongs to this user."""
     stat = path.lstat()
-    return os.path.samestat(stat, os.fstat(opened)) and stat.st_uid == os.geteuid()
+    return os.path.samestat(stat, os.fstat(descriptor)) and stat.st_uid == os.geteuid()
 
 
 def remove_left_folders() -> None:
@@ -107,14 +107,14 @@ def _remove_left(mark: Path, stack: ExitStack) -> None:
 
 
 def _end_children(mark: int, stack: ExitStack) -> None:
-    """Return when no child holds the mark any more.
+    """Kill the children of a service that was killed, and wait until none holds the mark.
 
     Raises:
         OSError: Some children cannot be ended, for example those of another container.
     """
     deadline = time.monotonic() + ENDING_S
     stack.callback(os.close, mark)
-    killed: set[int] = set()
+    killed_pids: set[int] = set()
     while True:
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,20 +123,20 @@ def _end_children(mark: int, stack: ExitStack) -> None:
             if time.monotonic() > deadline:
                 raise
         holders = _holders(mark)
-        if holders - killed:
+        if holders - killed_pids:
             logger.warning(
-                "ending what is left of a service that was killed: %s", [*holders - killed]
+                "ending what is left of a service that was killed: %s", [*holders - killed_pids]
             )
-        killed |= holders
+        killed_pids |= holders
         for pid in holders:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
 
 
-def _holders(opened: int) -> set[int]:
+def _holders(descriptor: int) -> set[int]:
     """Return the other processes that have a mark open, if this user may see them."""
-    mark, holders = os.fstat(opened), set()
+    mark, holders = os.fstat(descriptor), set()
     for link in PROC.glob("[0-9]*/fd/*"):
         with suppress(OSError):  # the process may end at this moment
             if link.readlink().name == MARK and os.path.samestat(link.stat(), mark):

@@ -21,8 +21,8 @@ PAST_PROXY = ("grpc.enable_http_proxy", 0)
 
 def open_url(request: str | urllib.request.Request, timeout_s: float) -> Any:
     """Open an HTTP URL as `urllib.request.urlopen` does, but without a proxy."""
-    straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    return straight.open(request, timeout=timeout_s)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return opener.open(request, timeout=timeout_s)
 
 
 def is_loopback(url: str) -> bool:

@@ -50,9 +50,9 @@ def check_ranges(options: Any) -> None:
     for name, info in declared(kind).items():
         value = getattr(options, name)
         if value is not None and (info.min, info.max) != (None, None):
-            least = -inf if info.min is None else info.min
-            most = inf if info.max is None else info.max
-            check_range(name, value, least, most)
+            minimum = -inf if info.min is None else info.min
+            maximum = inf if info.max is None else info.max
+            check_range(name, value, minimum, maximum)
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""The cores and the memory of a process, on a machine or in a container, and who is ended first."""
+"""The cores and the memory of a process, on a machine or in a container, and its kill priority."""
 
 from __future__ import annotations
 

@@ -102,11 +102,11 @@ class Retries:
                 allowed.
             retry: Number of earlier retries.
         """
-        asked_s = error.response.retry_after_s or 0.0
-        if asked_s > self.patience_s:
+        retry_after_s = error.response.retry_after_s or 0.0
+        if retry_after_s > self.patience_s:
             raise error
-        # Clients that were asked to wait for the same second must not all retry at that moment.
-        return max(self.pause_s(retry), asked_s * random.uniform(1, 1.5))
+        # Clients that got the same pause from the server must not all retry at one moment.
+        return max(self.pause_s(retry), retry_after_s * random.uniform(1, 1.5))
 
     def pause_s(self, retry: int) -> float:
         """Return the pause before the first retry, 0, or a later one."""

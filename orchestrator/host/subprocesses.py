@@ -33,8 +33,8 @@ def prepare_child() -> None:
     """
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    most = 1 if hard else 0  # only root may raise the hard limit
-    resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+    limit = 1 if hard else 0  # only root may raise the hard limit
+    resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
 
 
 def reap_group(group: int, timeout_s: float = 1.0) -> None:
@@ -80,15 +80,15 @@ def defer_stops() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, _: came.append(number))
+    deferred_signals: list[int] = []
+    handlers = {
+        number: signal.signal(number, lambda number, _: deferred_signals.append(number))
         for number in STOP_SIGNALS
     }
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-    for first in came[:1]:
+    for first in deferred_signals[:1]:
         signal.raise_signal(first)

@@ -1,4 +1,4 @@
-"""Texts of strangers: their encoding, and their form for logs and messages."""
+"""Texts from outside: their encoding, and their form for logs and messages."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from orchestrator.errors import PlateError, SettingsError
 from orchestrator.host.text_lines import decode
-from orchestrator.host.toml_lines import Path as Path_
-from orchestrator.host.toml_lines import find_line, find_long_number
+from orchestrator.host.toml_lines import KeyPath, find_line, find_long_number
 
 if sys.version_info >= (3, 11):
     import tomllib as tomllib
@@ -43,28 +42,28 @@ def read_table(kind: type[T], file: Path) -> T:
             a value.
     """
     try:
-        with file.open("rb") as opened:
-            data = opened.read(MAX_FILE_BYTES + 1)
+        with file.open("rb") as stream:
+            content = stream.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"{file}: wanted a TOML file, got {reason}") from error
-    if len(data) > MAX_FILE_BYTES:
+    if len(content) > MAX_FILE_BYTES:
         raise SettingsError(f"{file}: wanted at most {MAX_FILE_BYTES} bytes, got more")
     try:
-        content = decode(data).replace("\r\n", "\n")
+        text = decode(content).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        reason = f"what is no UTF-8 (at line {data[: error.start].count(10) + 1})"
+        reason = f"what is no UTF-8 (at line {content[: error.start].count(10) + 1})"
         raise SettingsError(f"{file}: wanted a TOML file, got {reason}") from error
     try:
-        table = tomllib.loads(content)
+        table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # no TOML, endless numbers or lists
-        line = find_long_number(content)
+        line = find_long_number(text)
         reason = f"a number that is too long (at line {line})" if line else error
         raise SettingsError(f"{file}: wanted a TOML file, got: {reason}") from error
     try:
         return build(kind, table, file.absolute().parent)
     except WrongValue as error:
-        raise SettingsError(f"{file}: {error}{_at_line(content, error.path)}") from error
+        raise SettingsError(f"{file}: {error}{_at_line(text, error.path)}") from error
 
 
 class WrongValue(SettingsError):  # noqa: N818 - a part of the file
@@ -74,13 +73,13 @@ class WrongValue(SettingsError):  # noqa: N818 - a part of the file
         path: Keys and indexes of lists that lead to it.
     """
 
-    def __init__(self, message: str, path: Path_) -> None:
+    def __init__(self, message: str, path: KeyPath) -> None:
         super().__init__(message)
         self.path = path
 
 
 def build(
-    kind: type[T], table: object, folder: Path = Path(), name: str = "", path: Path_ = ()
+    kind: type[T], table: object, folder: Path = Path(), name: str = "", path: KeyPath = ()
 ) -> T:
     """Build a dataclass from a table of a TOML or JSON file; see `read_table`.
 
@@ -98,11 +97,11 @@ def build(
         raise WrongValue(f"{name or 'content'}: wanted a table, got {show(table)}", path)
     where = f"[{name}] " if name else ""
     hints = get_type_hints(kind)
-    unknown = sorted(set(table) - set(hints))
-    if unknown:
-        known = ", ".join(hints)
-        message = f"{where}wanted some of {known}, got {show_name(unknown[0])}"
-        raise WrongValue(message, (*path, unknown[0]))
+    unknown_keys = sorted(set(table) - set(hints))
+    if unknown_keys:
+        keys = ", ".join(hints)
+        message = f"{where}wanted some of {keys}, got {show_name(unknown_keys[0])}"
+        raise WrongValue(message, (*path, unknown_keys[0]))
     values: dict[str, Any] = {}
     for field in fields(kind):  # type: ignore[arg-type]  # a dataclass
         if field.name in table:
@@ -124,7 +123,7 @@ class _Step:
 
     folder: Path
     key: str
-    path: Path_
+    path: KeyPath
     is_secret: bool
 
     def inner(self, key: str | int) -> _Step:
@@ -132,8 +131,8 @@ class _Step:
         return replace(self, key=name, path=(*self.path, key))
 
     def reject(self, expectation: str, value: object) -> WrongValue:
-        shown = f"a value of type {type(value).__name__}" if self.is_secret else show(value)
-        return WrongValue(f"{show_name(self.key)}: wanted {expectation}, got {shown}", self.path)
+        got = f"a value of type {type(value).__name__}" if self.is_secret else show(value)
+        return WrongValue(f"{show_name(self.key)}: wanted {expectation}, got {got}", self.path)
 
 
 def _value(hint: Any, value: object, step: _Step) -> Any:
@@ -160,8 +159,8 @@ def _value(hint: Any, value: object, step: _Step) -> Any:
 
 
 def _plain(hint: Any, value: object, step: _Step) -> Any:
-    accepted = {Path: (str,), float: (int, float)}.get(hint, (hint,))
-    if not isinstance(value, accepted) or (isinstance(value, bool) and hint is not bool):
+    types = {Path: (str,), float: (int, float)}.get(hint, (hint,))
+    if not isinstance(value, types) or (isinstance(value, bool) and hint is not bool):
         raise step.reject(_WANTED[hint], value)
     is_endless = isinstance(value, int) and value.bit_length() > MAX_BITS
     if is_endless or (hint is Path and "\0" in str(value)):
@@ -191,13 +190,13 @@ def show_name(name: str) -> str:
     return name if name.isprintable() and len(name) <= MAX_SHOWN else show(name)
 
 
-def _find_field(path: Path_, message: str, names: Collection[str]) -> Path_:
+def _find_field(path: KeyPath, message: str, names: Collection[str]) -> KeyPath:
     """Return the path of the field that a message of a dataclass names, or that of its table."""
     key = next((part for part in message.split(": ") if part in names), None)
     return (*path, key) if key else path
 
 
-def _at_line(content: str, path: Path_) -> str:
+def _at_line(content: str, path: KeyPath) -> str:
     line = find_line(content, path)
     return f" (at line {line})" if line else ""
 
@@ -229,12 +228,12 @@ def _literal(value: object) -> str:
 
 
 def check_range(
-    name: str, value: float, least: float, most: float, error: type[PlateError] = SettingsError
+    name: str, value: float, minimum: float, maximum: float, error: type[PlateError] = SettingsError
 ) -> None:
     """Reject a value outside [least, most].
 
     Raises:
         error: The value lies outside, or is no number.
     """
-    if not least <= value <= most:
-        raise error(f"{name}: wanted {least} to {most}, got {value}")
+    if not minimum <= value <= maximum:
+        raise error(f"{name}: wanted {minimum} to {maximum}, got {value}")

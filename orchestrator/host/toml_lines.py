@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Keys and indexes of lists, from the outermost table to a value."""
 
 NAME = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
@@ -23,7 +23,7 @@ def find_line(content: str, path: Sequence[str | int]) -> int | None:
         content: A TOML file.
         path: Keys and indexes of lists, such as `("cameras", 1, "url")`.
     """
-    lines: dict[Path, int] = {}
+    lines: dict[KeyPath, int] = {}
     for place, line in _places(content):
         for size in range(1, len(place) + 1):
             lines.setdefault(place[:size], line)
@@ -39,10 +39,10 @@ def find_long_number(content: str) -> int | None:
     return content.count("\n", 0, match.start()) + 1 if match else None
 
 
-def _places(content: str) -> Iterator[tuple[Path, int]]:
+def _places(content: str) -> Iterator[tuple[KeyPath, int]]:
     """Yield the path and the line of each table and each key that begins a line."""
-    table: Path = ()
-    counts: dict[Path, int] = {}
+    table: KeyPath = ()
+    counts: dict[KeyPath, int] = {}
     in_text = False
     for number, line in enumerate(content.split("\n"), 1):
         if in_text:
@@ -56,9 +56,9 @@ def _places(content: str) -> Iterator[tuple[Path, int]]:
             yield (*table, *_split(key[1])), number
 
 
-def _resolve(names: Sequence[str], counts: dict[Path, int], *, is_list: bool) -> Path:
+def _resolve(names: Sequence[str], counts: dict[KeyPath, int], *, is_list: bool) -> KeyPath:
     """Return the path of a header: a list that it names stands for its last element."""
-    path: Path = ()
+    path: KeyPath = ()
     for at, name in enumerate(names):
         path = (*path, name)
         if is_list and at == len(names) - 1:

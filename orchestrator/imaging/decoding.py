@@ -38,13 +38,13 @@ def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
     return torch.from_numpy(decode_bgr(encoded, max_pixels=max_pixels))
 
 
-def decode_bgr(encoded: bytes, *, max_pixels: int = 50_000_000) -> Bgr:
+def decode_bgr(file: bytes, *, max_pixels: int = 50_000_000) -> Bgr:
     """Decode one JPEG, PNG, WebP or BMP file.
 
     The header is read first, so a small file that unpacks to a huge picture is rejected early.
 
     Args:
-        encoded: The file's bytes.
+        file: The file's bytes.
         max_pixels: Largest width x height accepted.
 
     Returns:
@@ -54,13 +54,13 @@ def decode_bgr(encoded: bytes, *, max_pixels: int = 50_000_000) -> Bgr:
         PictureError: The file has another format, is damaged, too large, or an animation.
         Overloaded: There is not enough memory for it now.
     """
-    return unpack_bgr(encoded, check_file(encoded, max_pixels))
+    return unpack_bgr(file, check_file(file, max_pixels))
 
 
-def unpack_bgr(encoded: bytes, header: Header) -> Bgr:
+def unpack_bgr(file: bytes, header: Header) -> Bgr:
     """Decode a file whose header was checked; see `decode_bgr`."""
     try:
-        return unpack(encoded, header)
+        return unpack(file, header)
     except PictureError:
         name = f"{header.width}x{header.height} picture"
         check_memory(header.width * header.height, name)  # OpenCV gives no reason for either

@@ -27,16 +27,16 @@ def annotate(picture: Bgr, plates: Plates) -> Bgr:
         picture: uint8 [H, W, 3] BGR.
         plates: Plates in pixels of that picture.
     """
-    drawn = picture.copy()
+    drawing = picture.copy()
     thickness = max(2, round(max(picture.shape[:2]) / 640))
     for plate in plates:
         colour = READ if plate.text else UNREAD
         x0, y0, x1, y1 = (round(side) for side in plate.xyxy)
-        cv2.rectangle(drawn, (x0, y0), (x1, y1), colour, max(1, thickness // 2))
+        cv2.rectangle(drawing, (x0, y0), (x1, y1), colour, max(1, thickness // 2))
         outline = corners_of(plate).round().astype(np.int32)
-        cv2.polylines(drawn, [outline], True, colour, thickness, cv2.LINE_AA)
-        _label(drawn, plate, colour)
-    return drawn
+        cv2.polylines(drawing, [outline], True, colour, thickness, cv2.LINE_AA)
+        _label(drawing, plate, colour)
+    return drawing
 
 
 def straighten(picture: Bgr, plate: Plate) -> Bgr:
@@ -69,7 +69,7 @@ def corners_of(plate: Plate) -> npt.NDArray[np.float32]:
     return np.asarray(plate.corners or box, np.float32)
 
 
-def _label(drawn: Bgr, plate: Plate, colour: tuple[int, int, int]) -> None:
+def _label(drawing: Bgr, plate: Plate, colour: tuple[int, int, int]) -> None:
     """Write the text above the plate, or below it at the top edge of the picture."""
     text = f"{plate.text or '?'} {plate.text_score:.0%}"
     x0, y0, x1, y1 = plate.xyxy
@@ -80,20 +80,20 @@ def _label(drawn: Bgr, plate: Plate, colour: tuple[int, int, int]) -> None:
     total = height + below + margin
     top = round(y0 - total - 0.35 * (y1 - y0))
     top = top if top >= 0 else round(y1 + 0.35 * (y1 - y0))
-    left = min(max(0, round((x0 + x1 - width) / 2)), max(0, drawn.shape[1] - width - 2 * margin))
+    left = min(max(0, round((x0 + x1 - width) / 2)), max(0, drawing.shape[1] - width - 2 * margin))
     corner = (left + width + 2 * margin, top + total)
-    cv2.rectangle(drawn, (left, top), corner, colour, cv2.FILLED)
+    cv2.rectangle(drawing, (left, top), corner, colour, cv2.FILLED)
     origin = (left + margin, top + height + margin // 2)
-    cv2.putText(drawn, text, origin, cv2.FONT_HERSHEY_SIMPLEX, scale, INK, thickness, cv2.LINE_AA)
+    cv2.putText(drawing, text, origin, cv2.FONT_HERSHEY_SIMPLEX, scale, INK, thickness, cv2.LINE_AA)
 
 
-def to_png(drawn: Bgr, kind: bytes = DRAWING) -> bytes:
-    """Return a drawing or a crop as a PNG file with a label that says which."""
-    _, encoded = cv2.imencode(".png", drawn)
-    return mark(encoded.tobytes(), kind)
+def to_png(picture: Bgr, kind: bytes = DRAWING) -> bytes:
+    """Return a drawing or a crop as a PNG file, labelled as such."""
+    _, file = cv2.imencode(".png", picture)
+    return mark(file.tobytes(), kind)
 
 
-def to_jpeg(drawn: Bgr, kind: bytes = DRAWING) -> bytes:
+def to_jpeg(picture: Bgr, kind: bytes = DRAWING) -> bytes:
     """Return a drawing or a crop as a labelled JPEG file, a tenth of the size of a PNG."""
-    _, encoded = cv2.imencode(".jpg", drawn, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    return mark(encoded.tobytes(), kind)
+    _, file = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    return mark(file.tobytes(), kind)

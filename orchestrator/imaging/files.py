@@ -68,29 +68,29 @@ def shorten(path: str | Path) -> str:
     return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}..."
 
 
-def from_base64(encoded: bytes) -> bytes:
+def from_base64(content: bytes) -> bytes:
     """Return the picture file from its base64 text; return other bytes unchanged.
 
     JSON has no bytes, so clients without a library send base64 text.
 
     Args:
-        encoded: A picture file, or its base64 text, ordinary or safe for URLs. The text may have
+        content: A picture file, or its base64 text, ordinary or safe for URLs. The text may have
             line breaks, may lack its padding, and may begin with `data:image/...;base64,`.
 
     Raises:
         PictureError: The text is damaged.
     """
-    if not encoded.startswith(BASE64_OF):
-        return encoded
-    prefix = DATA_URL.match(encoded)
-    text = encoded[prefix.end() :] if prefix else encoded
+    if not content.startswith(BASE64_OF):
+        return content
+    prefix = DATA_URL.match(content)
+    text = content[prefix.end() :] if prefix else content
     text = text.translate(FROM_URL_SAFE, LINE_BREAKS)
     try:
         return base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
     except binascii.Error as error:
         raise PictureError(
             f"encoded_image: wanted the base64 text of a picture file, "
-            f"got {len(encoded)} damaged characters ({error})"
+            f"got {len(content)} damaged characters ({error})"
         ) from error
 
 
@@ -101,11 +101,11 @@ def is_base64(text: str) -> bool:
     )
 
 
-def unpack(encoded: bytes, header: Header) -> Bgr:
+def unpack(file: bytes, header: Header) -> Bgr:
     """Return the pixels of a picture file.
 
     Args:
-        encoded: The file's bytes.
+        file: The file's bytes.
         header: The file's header. If its end is missing, what is there is decoded.
 
     Returns:
@@ -116,12 +116,12 @@ def unpack(encoded: bytes, header: Header) -> Bgr:
             is missing.
     """
     name = f"{header.width}x{header.height} picture"
-    file = encoded if header.is_one_scan else keep_pixels(encoded, name)
-    file += END_OF_JPEG if header.is_cut else b""
+    complete_file = file if header.is_one_scan else keep_pixels(file, name)
+    complete_file += END_OF_JPEG if header.is_cut else b""
     is_plain = header.is_one_scan and not header.is_cut
-    pixels = _decode_jpeg(file) if is_plain else None
+    pixels = _decode_jpeg(complete_file) if is_plain else None
     if pixels is None:
-        pixels = _decode_by_opencv(file, name)
+        pixels = _decode_by_opencv(complete_file, name)
     if header.is_cut:
         _check_missing(pixels, name)
     return turn_upright(pixels, header.orientation)
@@ -159,11 +159,11 @@ def _check_missing(bgr: Bgr, name: str) -> None:
     """Reject a picture of which too many rows are missing; a decoder fills them with grey."""
     rows = len(bgr)
     is_filled = (bgr[::-1] == FILLER).all(axis=(1, 2))
-    missing = rows if is_filled.all() else int(is_filled.argmin())
-    if missing > MAX_MISSING * rows:
+    missing_rows = rows if is_filled.all() else int(is_filled.argmin())
+    if missing_rows > MAX_MISSING * rows:
         raise PictureError(
             f"encoded_image: damaged {name}: wanted at most {MAX_MISSING:.0%} of the rows missing, "
-            f"got {missing} of {rows}"
+            f"got {missing_rows} of {rows}"
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.errors import PictureError
-from orchestrator.host.distribution import needs_told
+from orchestrator.host.distribution import explain_missing_package
 from orchestrator.imaging.headers import EXIF, EXIF_NAME, Header, find_segment
 from orchestrator.imaging.segments import END_OF_JPEG, JPEG, keep_pixels
 
@@ -53,7 +53,7 @@ class JpegDecoder:
 
     def __init__(self, gpu: int | None) -> None:
         os.environ.setdefault(VERBOSITY, "0")  # or damaged files could fill the log
-        with needs_told():
+        with explain_missing_package():
             self._library: Any = importlib.import_module("nvidia.nvimgcodec")
         library = self._library
         kinds = [library.CPU_ONLY]
@@ -72,11 +72,11 @@ class JpegDecoder:
             apply_exif_orientation=True, sample_format=library.I_BGR
         )
 
-    def decode(self, encoded: bytes, header: Header) -> Any | None:
+    def decode(self, file: bytes, header: Header) -> Any | None:
         """Decode a file.
 
         Args:
-            encoded: The file's bytes.
+            file: The file's bytes.
             header: The header that `check_file` returned: the picture is no larger than allowed.
 
         Returns:
@@ -84,31 +84,31 @@ class JpegDecoder:
             GPU, ready for CUDA's default stream, and with `__array_interface__` on a CPU. None for
             a file that OpenCV must decode.
         """
-        if not _is_ordinary(encoded):
+        if not _is_ordinary(file):
             return None
         try:
-            file = self._library.CodeStream(keep_pixels(encoded))
-            picture = self._decoder.decode(file, params=self._params)
+            stream = self._library.CodeStream(keep_pixels(file))
+            picture = self._decoder.decode(stream, params=self._params)
         except (PictureError, RuntimeError):  # OpenCV's decoding gives the reason
             return None
         return None if self._may_be_cut(picture, header.orientation) else picture
 
     def _may_be_cut(self, picture: Any, orientation: int) -> bool:
         """Tell whether the last pixels have one colour, as where a file's data end too early."""
-        last = self._as_array(picture)[LAST_PIXELS[orientation]]
-        return bool((last == last[:1]).all())
+        last_pixels = self._as_array(picture)[LAST_PIXELS[orientation]]
+        return bool((last_pixels == last_pixels[:1]).all())
 
 
-def _is_ordinary(encoded: bytes) -> bool:
+def _is_ordinary(file: bytes) -> bool:
     """Tell whether a file is a complete JPEG of an ordinary kind."""
-    if not encoded.startswith(JPEG) or not encoded.endswith(END_OF_JPEG):
+    if not file.startswith(JPEG) or not file.endswith(END_OF_JPEG):
         return False
-    first = find_segment(encoded, EXIF)
-    if first and not encoded.startswith(EXIF_NAME, first + 2):
+    first = find_segment(file, EXIF)
+    if first and not file.startswith(EXIF_NAME, first + 2):
         return False  # EXIF data behind XMP, of which nvImageCodec may know nothing
-    frame = next(filter(None, (find_segment(encoded, marker) for marker in FRAMES)), 0)
-    fields = encoded[frame : frame + 17]  # length, bits, height, width, components: 3 bytes each
+    frame = next(filter(None, (find_segment(file, marker) for marker in FRAMES)), 0)
+    fields = file[frame : frame + 17]  # length, bits, height, width, components: 3 bytes each
     if not frame or len(fields) < 11 or fields[2] != BITS or fields[7] not in COMPONENTS:
         return False
-    adobe = find_segment(encoded, ADOBE)
-    return fields[8::3] != RGB and not (adobe and encoded[adobe + TRANSFORM] == 0)
+    adobe = find_segment(file, ADOBE)
+    return fields[8::3] != RGB and not (adobe and file[adobe + TRANSFORM] == 0)

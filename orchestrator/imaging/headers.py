@@ -36,11 +36,10 @@ RIFF_HEAD = 12
 OLD_BMP = 12
 """Size of the header of an OS/2 BMP file, which stores each side in two bytes."""
 
-
 MAX_COMPONENTS = 4
 """Largest number of components of a JPEG that a decoder accepts."""
 COEFFICIENT_BYTES = 2
-SLOWEST_PIXELS = 40e6
+MIN_PIXELS_PER_S = 40e6
 """Smallest number of pixels that one pass processes in a second. On a free core, 150 million were
 measured."""
 JPEG_SPEED, PNG_SPEED, WEBP_SPEED = 150e6, 70e6, 60e6
@@ -93,27 +92,26 @@ class Header:
     @property
     def unpacking_s(self) -> float:
         """Longest time of unpacking in seconds, on a core that other processes use, too."""
-        return self.width * self.height * max(1.0, self.scans / 2) / SLOWEST_PIXELS
+        return self.width * self.height * max(1.0, self.scans / 2) / MIN_PIXELS_PER_S
 
 
-def check_file(encoded: bytes, max_pixels: int) -> Header:
+def check_file(file: bytes, max_pixels: int) -> Header:
     """Return the header of a JPEG, PNG, WebP or BMP file of one picture that is not too large.
 
     Args:
-        encoded: The file's bytes.
+        file: The file's bytes.
         max_pixels: Largest width x height accepted.
 
     Raises:
         PictureError: It is not such a file. This function does not check that its pixels are
             complete.
     """
-    read = next(
-        (read for signature, read in READERS.items() if encoded.startswith(signature)), None
-    )
-    header = read(encoded) if read else None
+    readers = (reader for signature, reader in READERS.items() if file.startswith(signature))
+    reader = next(readers, None)
+    header = reader(file) if reader else None
     if header is None:
         raise PictureError(
-            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, got {_describe(encoded)}"
+            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, got {_describe(file)}"
         )
     if header.is_animated:
         raise PictureError(
@@ -144,11 +142,11 @@ def find_segment(jpeg: bytes, kind: int) -> int:
 
 
 def _describe(file: bytes) -> str:
-    """Return what the file is that cannot be read, and what to do about it."""
-    known = foreign_format_of(file)
-    if known is None:
+    """Return the kind of a file that cannot be read, and how to get a picture from it."""
+    foreign_format = foreign_format_of(file)
+    if foreign_format is None:
         return f"{len(file)} bytes that are none"
-    return f"{known.name} file; {known.advice}"
+    return f"{foreign_format.name} file; {foreign_format.advice}"
 
 
 def _read_jpeg(file: bytes) -> Header | None:

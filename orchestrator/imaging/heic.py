@@ -36,14 +36,14 @@ def can_read() -> bool:
     return find_spec("pillow_heif") is not None
 
 
-def to_jpeg(file: bytes, *, most_pixels: int = MAX_PIXELS) -> bytes:
+def to_jpeg(file: bytes, *, max_pixels: int = MAX_PIXELS) -> bytes:
     """Return the first picture of a HEIC file as a JPEG file.
 
     It is upright, as pillow-heif gives it, and has no EXIF data.
 
     Args:
         file: The HEIC file's bytes.
-        most_pixels: Largest picture; it is checked before anything is decoded.
+        max_pixels: Largest picture; it is checked before anything is decoded.
 
     Raises:
         PictureError: The package is not installed, or the file is damaged or too large.
@@ -55,16 +55,16 @@ def to_jpeg(file: bytes, *, most_pixels: int = MAX_PIXELS) -> bytes:
     import pillow_heif
 
     try:
-        opened = pillow_heif.open_heif(file)
-        _check_size(opened, most_pixels)
+        picture = pillow_heif.open_heif(file)
+        _check_size(picture, max_pixels)
         jpeg = io.BytesIO()
-        opened.to_pillow().convert("RGB").save(jpeg, "JPEG", quality=QUALITY, exif=b"")
+        picture.to_pillow().convert("RGB").save(jpeg, "JPEG", quality=QUALITY, exif=b"")
     except (OSError, ValueError, RuntimeError, EOFError, SyntaxError) as error:
         raise PictureError(f"damaged HEIC file: {str(error).strip()}") from error
     return jpeg.getvalue()
 
 
-def _check_size(opened: HeifFile, most_pixels: int) -> None:
-    width, height = opened.size
-    if width * height > most_pixels:
-        raise PictureError(f"wanted up to {most_pixels:,} pixels, got {width}x{height}")
+def _check_size(picture: HeifFile, max_pixels: int) -> None:
+    width, height = picture.size
+    if width * height > max_pixels:
+        raise PictureError(f"wanted up to {max_pixels:,} pixels, got {width}x{height}")

@@ -19,7 +19,7 @@ UPRIGHT = 1
 """The orientation of a picture that is shown as it is stored."""
 ON_ITS_SIDE = range(5, 9)
 """Orientations that exchange width and height: those with a turn by 90 or 270 degrees."""
-TURNED = {
+TURNS = {
     2: (False, 1, -1),
     3: (False, -1, -1),
     4: (False, -1, 1),
@@ -45,7 +45,7 @@ def turn_upright(bgr: Bgr, orientation: int) -> Bgr:
     """
     import numpy as np
 
-    turn = TURNED.get(orientation)
+    turn = TURNS.get(orientation)
     if turn is None:
         return bgr
     is_exchanged, along_rows, along_columns = turn

@@ -3,7 +3,7 @@
 Decoders are not made for hostile files. Measured with OpenCV 4.11:
 
 - A PNG of 81 bytes, whose one chunk claims to have 4 GB, takes 4 GB and 5 s.
-- A PNG of 0.8 MB with a hundred compressed texts, which nobody reads, takes 5 s.
+- A PNG of 0.8 MB with a hundred compressed texts, which are not used, takes 5 s.
 - A JPEG's pixels are all processed again for each scan of 14 bytes: 20 MB of scans take hours.
 """
 
@@ -34,26 +34,26 @@ ALONE = {0x01, 0xD8}
 MAX_SCANS, MAX_SEGMENTS = 32, 2000
 """Largest number of scans and segments of a JPEG; a progressive one has about ten scans, with one
 or two segments each."""
-MAX_SCANNED = 1_000_000_000
+MAX_SCAN_PIXELS = 1_000_000_000
 """Largest number of pixels times scans of a JPEG. A JPEG of 50 megapixels may have 20 scans: each
 scan processes all pixels, even if it changes none."""
 
 
-def keep_pixels(encoded: bytes, name: str = "picture") -> bytes:
+def keep_pixels(file: bytes, name: str = "picture") -> bytes:
     """Return a picture file for a decoder; of a PNG, only the chunks that produce its pixels.
 
     Args:
-        encoded: A JPEG, PNG, WebP or BMP file.
+        file: A JPEG, PNG, WebP or BMP file.
         name: Name of the picture in an error.
 
     Raises:
         PictureError: The file has too many parts, or a part that does not end within it.
     """
-    if encoded.startswith(PNG):
-        return _keep_chunks(encoded, name)
-    if encoded.startswith(JPEG):
-        _check_scans(encoded)
-    return encoded
+    if file.startswith(PNG):
+        return _keep_chunks(file, name)
+    if file.startswith(JPEG):
+        _check_scans(file)
+    return file
 
 
 def _keep_chunks(png: bytes, name: str) -> bytes:
@@ -87,9 +87,9 @@ def _check_scans(jpeg: bytes) -> None:
             scans += 1
             if scans == 1 and jpeg[at + 2 : at + 3] == components:
                 return
-        most = min(MAX_SCANS, MAX_SCANNED // max(1, pixels))
-        if scans > most:
-            raise PictureError(f"encoded_image: wanted a JPEG of up to {most} scans, got more")
+        max_scans = min(MAX_SCANS, MAX_SCAN_PIXELS // max(1, pixels))
+        if scans > max_scans:
+            raise PictureError(f"encoded_image: wanted a JPEG of up to {max_scans} scans, got more")
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from orchestrator.networks.weights import check_listed
 
 SIZES_HW = ((96, 160), (128, 64))
 """Sizes of the pictures that a detector is tested with: small ones with unequal sides."""
-WEIGHED = torch.tensor([1.0, 1, 1, 1, 100, 100])
+WEIGHTS_OF_COLUMNS = torch.tensor([1.0, 1, 1, 1, 100, 100])
 """Weights of the differences: a pixel of a box counts as much as a hundredth of a score."""
 MAX_DISTANCE = 1.0
 """Largest weighted distance of a row from the same row in a batch: batched arithmetic differs a
@@ -130,11 +130,11 @@ def _run(detector: Callable[[Tensor], Tensor], pictures: Tensor) -> Tensor:
 
 def _are_alike(alone: Tensor, together: Tensor) -> bool:
     """Tell whether two answers [K, 6] have the same rows, apart from padding and order."""
-    first, second = (rows[rows[:, 4] > 0] * WEIGHED for rows in (alone, together))
+    first, second = (rows[rows[:, 4] > 0] * WEIGHTS_OF_COLUMNS for rows in (alone, together))
     if not len(first) or not len(second):
         return len(first) == len(second)
-    apart = torch.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist")
-    shares = (apart.amin(dim).le(MAX_DISTANCE).float().mean().item() for dim in (0, 1))
+    distances = torch.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist")
+    shares = (distances.amin(dim).le(MAX_DISTANCE).float().mean().item() for dim in (0, 1))
     return min(shares) >= MIN_RECALL
 
 

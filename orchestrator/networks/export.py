@@ -143,18 +143,18 @@ def write_network(
 
 
 def _save(model: torch.jit.ScriptModule, path: Path) -> None:
-    encoded = BytesIO()  # PyTorch itself aborts the process when it writes to a full disk
+    buffer = BytesIO()  # PyTorch itself aborts the process when it writes to a full disk
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        torch.jit.save(model, encoded)
+        torch.jit.save(model, buffer)
     part = part_of(path)
-    part.write_bytes(encoded.getbuffer())
+    part.write_bytes(buffer.getbuffer())
     part.replace(path)
 
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Say in one sentence why a file cannot be written; remove what was written of it."""
+    """Raise an error with the reason if a file cannot be written, and remove its parts."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield

@@ -46,10 +46,8 @@ class ChannelStridePool(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         groups = features.unflatten(1, [-1, self.channel_stride])
-        channels = groups[
-            :, :, 0
-        ]  # every n-th channel, without the copy that a strided slice may make
-        return F.max_pool2d(channels, [3, 3], [1, self.column_stride])
+        # Every n-th channel, without the copy that a strided slice may make.
+        return F.max_pool2d(groups[:, :, 0], [3, 3], [1, self.column_stride])
 
 
 class LPRNet(nn.Module):

@@ -24,8 +24,8 @@ from orchestrator.networks.engines import has_bfloat16, is_x86
 from orchestrator.networks.registry import Network
 
 Array = npt.NDArray[Any]
-SMALL = 192 * 320 * 3
-"""Largest number of numbers of a small picture, such as a tile. Networks for pictures of any size
+MAX_SMALL = 192 * 320 * 3
+"""Largest number of values of a small picture, such as a tile. Networks for pictures of any size
 have a copy for small ones: a copy takes 2 ms longer after a picture of another size."""
 KEPT_STEPS = 300
 """Prepared steps that a copy of a network keeps for other sizes of pictures than the last. The
@@ -132,7 +132,7 @@ class Compiled:
 
     def _choose(self, first: Array) -> Any:
         """Return the copy of the network for a first input."""
-        if self._small and first.size <= SMALL:
+        if self._small and first.size <= MAX_SMALL:
             return self._small
         if not self._is_busy():
             return self._alone
@@ -219,7 +219,7 @@ def allow_bfloat16(model: openvino.Model) -> None:
 
 
 def set_stride(model: openvino.Model, stride: int) -> None:
-    """Write down the number that divides the height and width of a network's input."""
+    """Store the number that divides the height and width of a network's input."""
     model.set_rt_info(str(stride), STRIDE)
 
 

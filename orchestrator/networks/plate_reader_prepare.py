@@ -15,13 +15,13 @@ class CropPreparation(nn.Module):
     sizes of its example.
     """
 
-    __constants__ = ("most_pixels",)
-    most_pixels = MAX_CROP_PIXELS
+    __constants__ = ("max_pixels",)
+    max_pixels = MAX_CROP_PIXELS
 
     def forward(self, crop: Tensor) -> Tensor:
         height, width = crop.size(0), crop.size(1)
-        if not 0 < height * width <= self.most_pixels:
+        if not 0 < height * width <= self.max_pixels:
             raise RuntimeError(
-                f"crop: wanted 1 to {self.most_pixels} pixels, got {width}x{height} pixels"
+                f"crop: wanted 1 to {self.max_pixels} pixels, got {width}x{height} pixels"
             )
         return normalize_crops(resize_crop(crop))

@@ -18,7 +18,7 @@ from orchestrator.networks.engines import Engine
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-CHANNELS, WIDEST = 32, 16
+CHANNELS, MAX_WIDTH = 32, 16
 """Value of `Network.channels` in the published network, and most times as many in a wider one."""
 
 
@@ -58,7 +58,7 @@ class Network:
         """Make the network, without weights, as wide as the given weights are."""
         bias = state.get(self.channels)
         width = len(bias) // CHANNELS if bias is not None and bias.ndim else 1
-        return self.build(formats, min(max(width, 1), WIDEST))
+        return self.build(formats, min(max(width, 1), MAX_WIDTH))
 
 
 def _yolo(formats: Formats, width: int) -> nn.Module:

@@ -65,12 +65,12 @@ def read_state(path: Path) -> dict[str, Tensor]:
     state = content.get(STATE, content) if isinstance(content, dict) else content
     if not isinstance(state, dict) or not all(isinstance(t, Tensor) for t in state.values()):
         raise WeightsError(
-            f"{path}: wanted a state dict, or one under {STATE!r}, got {_described(state)}"
+            f"{path}: wanted a state dict, or one under {STATE!r}, got {_describe(state)}"
         )
     return state
 
 
-def _described(content: object) -> str:
+def _describe(content: object) -> str:
     if isinstance(content, dict):
         return f"a dict of {', '.join(map(str, [*content][:5]))}"
     return f"a {type(content).__name__}"

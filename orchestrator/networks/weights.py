@@ -23,15 +23,15 @@ def check_listed(path: Path) -> str:
     """
     if not path.is_file():
         raise WeightsError(f"weights: no such file: {path}")
-    listed = _listed(path.parent).get(path.name)
-    actual = sha256(path)
-    if actual != listed:
+    listed_sum = _read_sums(path.parent).get(path.name)
+    actual_sum = sha256(path)
+    if actual_sum != listed_sum:
         raise WeightsError(
-            f"{path}: wanted SHA-256 {listed or 'listed in SHA256SUMS'}, got {actual}; "
+            f"{path}: wanted SHA-256 {listed_sum or 'listed in SHA256SUMS'}, got {actual_sum}; "
             f"after training, run: cd {path.parent} && sha256sum *.pt* *.int8.* {FORMATS_FILE} > "
             "SHA256SUMS"
         )
-    return actual
+    return actual_sum
 
 
 def choose_formats(folder: Path = WEIGHTS, file: Path | None = None) -> Path:
@@ -82,13 +82,13 @@ def sha256(path: Path) -> str:
 
 def list_sums(folder: Path) -> list[str]:
     """Write the SHA256SUMS of the weights in a folder; return their file names."""
-    present = sorted(file.name for file in folder.iterdir() if LISTED.search(file.name))
-    lines = [f"{sha256(folder / file)}  {file}\n" for file in present]
+    names = sorted(file.name for file in folder.iterdir() if LISTED.search(file.name))
+    lines = [f"{sha256(folder / file)}  {file}\n" for file in names]
     (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
-    return present
+    return names
 
 
-def _listed(folder: Path) -> dict[str, str]:
+def _read_sums(folder: Path) -> dict[str, str]:
     sums = folder / "SHA256SUMS"
     if not sums.is_file():
         return {}

@@ -138,19 +138,19 @@ def list_cells(height: int, width: int, stride: int, device: torch.device) -> Te
     return torch.stack((x, y, torch.ones_like(x)), 1).float() * stride
 
 
-def priors_of(cells: Tensor, anchors: Tensor, chosen: Tensor) -> Tensor:
+def priors_of(cells: Tensor, anchors: Tensor, numbers: Tensor) -> Tensor:
     """Return the position of cells and the size of an anchor of each, in pixels.
 
     Args:
         cells: (..., 3), as from `Detect`.
         anchors: (3, ANCHORS, 2), as from `Detect`.
-        chosen: (...) int64, the number of each cell's anchor.
+        numbers: (...) int64, the number of each cell's anchor.
 
     Returns:
         (..., 5): x, y and stride of the cell, width and height of the anchor.
     """
     level = (cells[..., 2] > 8).long() + (cells[..., 2] > 16).long()
-    return torch.cat((cells, anchors.flatten(0, 1)[level * anchors.size(1) + chosen]), -1)
+    return torch.cat((cells, anchors.flatten(0, 1)[level * anchors.size(1) + numbers]), -1)
 
 
 def all_priors(cells: Tensor, anchors: Tensor) -> Tensor:
@@ -239,14 +239,15 @@ class Yolo(nn.Module):
         probs = logits[:, :, 4:5].sigmoid() * logits[:, :, 5:].sigmoid()
         scores, best_anchors = probs.amax(2).max(1)
         padded = F.pad(scores, [0, self.max_candidates])
-        best, chosen = padded.topk(self.max_candidates, 1)
-        chosen = chosen.clamp(max=scores.size(1) - 1)
-        of_chosen = best_anchors.gather(1, chosen)
-        rows = (of_chosen * scores.size(1) + chosen).unsqueeze(1).expand(-1, logits.size(2), -1)
-        few = logits.transpose(1, 2).flatten(2).gather(2, rows).transpose(1, 2)
-        boxes = decode_boxes(few, priors_of(cells[chosen], anchors, of_chosen))  # only of these
+        best_scores, best_cells = padded.topk(self.max_candidates, 1)
+        best_cells = best_cells.clamp(max=scores.size(1) - 1)
+        anchor_numbers = best_anchors.gather(1, best_cells)
+        rows = (anchor_numbers * scores.size(1) + best_cells).unsqueeze(1)
+        rows = rows.expand(-1, logits.size(2), -1)
+        best_logits = logits.transpose(1, 2).flatten(2).gather(2, rows).transpose(1, 2)
+        boxes = decode_boxes(best_logits, priors_of(cells[best_cells], anchors, anchor_numbers))
         centre, half, classes = boxes[..., :2], boxes[..., 2:4] / 2, boxes[..., 5:].argmax(2)
-        score_class = torch.stack((best, classes.float()), 2)
+        score_class = torch.stack((best_scores, classes.float()), 2)
         return torch.cat((centre - half, centre + half, score_class), 2)
 
     def candidates(self, pictures: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from orchestrator.arrays import Array, namespace
 from orchestrator.reading.crops import READER_SIZE_WH, normalize_crops, resize_crop, unfold
 from orchestrator.reading.sampling import sample
 
-FINEST = 4
+MAX_SAMPLES_PER_PX = 4
 """Largest number of samples of a cut per pixel of the reader's crop, in each direction."""
 SECOND_PASS_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
 """Margins around a plate, by its number of lines; each gives one cut along the frame. Several are
@@ -35,7 +35,7 @@ def frames_of(boxes: Array | Sequence[tuple[float, float, float, float]]) -> Arr
 
 
 def frames_around(corners: Array) -> Array:
-    """Return the frames [N, 2, 3] that fit corners [N, 4, 2], clockwise from top-left, best."""
+    """Return the frames [N, 2, 3] that best fit corners [N, 4, 2], clockwise from top-left."""
     first, second, third, fourth = (corners[:, corner] for corner in range(4))
     across = (second - first + third - fourth) / 4
     along = (fourth - first + third - second) / 4
@@ -119,15 +119,15 @@ def unfold_at(upright: Array, share: float) -> Array:
     row, last = round(share * len(upright)), len(upright) - 1
     width, height = READER_SIZE_WH
     lines = upright[: max(row, 1)], upright[min(row, last) :]
-    resized = [resize_crop(line, (width // 2, height)) for line in lines]
-    return normalize_crops(namespace(upright).concatenate(resized, 3))
+    resized_lines = [resize_crop(line, (width // 2, height)) for line in lines]
+    return normalize_crops(namespace(upright).concatenate(resized_lines, 3))
 
 
 def cut_upright(picture: Array, frame: Array) -> Array:
     """Sample the pixels in a frame [2, 3] at about their own resolution: uint8 [h, w, 3]."""
     wide, high = (
-        min(max(math.ceil(size), 1), FINEST * most)
-        for size, most in zip(sizes_of(frame[None])[0].tolist(), READER_SIZE_WH, strict=True)
+        min(max(math.ceil(side), 1), MAX_SAMPLES_PER_PX * max_side)
+        for side, max_side in zip(sizes_of(frame[None])[0].tolist(), READER_SIZE_WH, strict=True)
     )
     return sample_frame(picture, frame, (high, wide))
 

@@ -38,20 +38,20 @@ def resize(picture: npt.NDArray[np.uint8], size_hw: tuple[int, int]) -> Floats:
     for part, near, weights in (recall if high <= MAX_CACHED_PX else divide)(high, height):
         np.matmul(weights, pixels[near], out=rows[part])
     planes = rows.reshape(height, wide, channels).transpose(2, 0, 1).reshape(-1, wide)
-    resized = np.empty((len(planes), width), np.float32)
+    resized_planes = np.empty((len(planes), width), np.float32)
     for part, near, weights in (recall if wide <= MAX_CACHED_PX else divide)(wide, width):
-        np.matmul(planes[:, near], weights.T, out=resized[:, part])
-    return resized.reshape(channels, height, width)
+        np.matmul(planes[:, near], weights.T, out=resized_planes[:, part])
+    return resized_planes.reshape(channels, height, width)
 
 
-def divide(given: int, wanted: int) -> Bands:
+def divide(length: int, new_length: int) -> Bands:
     """Return the weights by which a row of pixels is resized, in bands.
 
     A pixel comes from its surroundings, so nearly all weights of the whole row are 0.
     """
-    weights, bands = weigh(given, wanted), []
-    for chosen in np.array_split(np.arange(wanted), -(-wanted // BAND_PX)):
-        part = slice(int(chosen[0]), int(chosen[-1]) + 1)
+    weights, bands = weigh(length, new_length), []
+    for pixels in np.array_split(np.arange(new_length), -(-new_length // BAND_PX)):
+        part = slice(int(pixels[0]), int(pixels[-1]) + 1)
         (columns,) = weights[part].any(axis=0).nonzero()
         near = slice(int(columns[0]), int(columns[-1]) + 1)
         bands.append((part, near, np.ascontiguousarray(weights[part, near])))
@@ -62,18 +62,19 @@ recall = lru_cache(maxsize=128)(divide)
 """Returns the bands as `divide` does. Those of the last sizes are kept, some 10 kB each."""
 
 
-def weigh(given: int, wanted: int) -> Floats:
+def weigh(length: int, new_length: int) -> Floats:
     """Return the weights [wanted, given] by which a row of pixels is resized.
 
     Each step has the precision that it has in PyTorch.
     """
-    scale = np.float32(given) / np.float32(wanted)
+    scale = np.float32(length) / np.float32(new_length)
     stretch = np.maximum(scale, np.float32(1))
-    centre = (np.arange(wanted) + 0.5).astype(np.float32)[:, None] * scale
+    centre = (np.arange(new_length) + 0.5).astype(np.float32)[:, None] * scale
     low, high = centre - REACH * stretch + 0.5, centre + REACH * stretch + 0.5
-    at = np.arange(given)
-    is_near = (np.floor(low) <= at) & (at < np.floor(high))
-    weights: Floats = np.where(is_near, _cubic((at - centre + 0.5) / stretch), 0).astype(np.float32)
+    pixels = np.arange(length)
+    is_near = (np.floor(low) <= pixels) & (pixels < np.floor(high))
+    kernel = np.where(is_near, _cubic((pixels - centre + 0.5) / stretch), 0)
+    weights: Floats = kernel.astype(np.float32)
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
 

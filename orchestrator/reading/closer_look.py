@@ -24,8 +24,8 @@ def closer_look(yolo: Yolo, settings: Settings) -> Improvement:
         settings: The detector's thresholds.
     """
 
-    def cut(picture: Array, read: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
-        box = find_nearby(picture, read.xyxy[plate], yolo, settings)
+    def cut(picture: Array, plates: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
+        box = find_nearby(picture, plates.xyxy[plate], yolo, settings)
         if box is not None:
             cuts = crop_boxes(picture, box[None])
             yield Cut(plate, lines, box, frames_of(cuts)[0], cut_boxes(picture, cuts))
@@ -33,13 +33,13 @@ def closer_look(yolo: Yolo, settings: Settings) -> Improvement:
     return Improvement(_choose, cut, _join, then=(SECOND_PASS, THIRD_PASS))
 
 
-def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:
+def _choose(plates: PlateReadings, reader: Reader) -> dict[int, list[int]]:
     """Choose those unsure plates that a better box may help, the surest first."""
-    surest = sorted(list_unsure(read), key=lambda plate: -read.readings[plate].score)
+    surest = sorted(list_unsure(plates), key=lambda plate: -plates.readings[plate].score)
     return {plate: [1] for plate in surest[:MAX_NEARBY]}
 
 
 def _join(
-    read: PlateReadings, cuts: Sequence[Cut], again: PlateReadings, reader: Reader
+    plates: PlateReadings, cuts: Sequence[Cut], cut_readings: PlateReadings, reader: Reader
 ) -> PlateReadings:
-    return read.with_second_boxes([cut.plate for cut in cuts], again)
+    return plates.with_second_boxes([cut.plate for cut in cuts], cut_readings)

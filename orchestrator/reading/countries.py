@@ -12,11 +12,11 @@ from orchestrator.reading.ctc import Reading
 
 
 def with_country(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
-    """Add the reading without signs, and the country of its text, as `with_text` does for one."""
-    best = reading.candidates[0][0] if reading.candidates else ""
+    """Add the reading without signs, and the country of its text; see `pipeline.with_text`."""
+    best_text = reading.candidates[0][0] if reading.candidates else ""
     countries, reading = _weigh(reading, formats), _without_signs(reading, formats)
-    signed = best if reading.score >= text_threshold else ""
-    text, (name, layout) = formats.shown(signed), formats.match(signed, reading.lines)
+    signed_text = best_text if reading.score >= text_threshold else ""
+    text, (name, layout) = formats.shown(signed_text), formats.match(signed_text, reading.lines)
     code = country_code(name)
     return replace(
         plate,
@@ -26,7 +26,7 @@ def with_country(plate: Plate, reading: Reading, text_threshold: float, formats:
         character_scores=reading.character_scores,
         candidates=reading.candidates,
         format=name,
-        region=region_with(formats, code_in(signed, layout)) or known_region(text, name),
+        region=region_with(formats, code_in(signed_text, layout)) or known_region(text, name),
         country=PlateCountry(code, countries[code]) if code in countries else None,
     )
 
@@ -42,17 +42,17 @@ def _weigh(reading: Reading, formats: Formats) -> dict[str, float]:
 
 
 def _without_signs(reading: Reading, formats: Formats) -> Reading:
-    """Return a reading without the signs of countries; texts that become equal are one."""
+    """Return a reading without the signs of countries; texts that become equal are joined."""
     scores = zip(reading.raw_text, reading.character_scores, strict=True)
-    kept = [(char, score) for char, score in scores if char not in formats.signs]
+    kept_chars = [(char, score) for char, score in scores if char not in formats.signs]
     texts: dict[str, float] = {}
     for text, score in reading.candidates:
-        shown = formats.shown(text)
-        texts[shown] = texts.get(shown, 0.0) + score
+        shown_text = formats.shown(text)
+        texts[shown_text] = texts.get(shown_text, 0.0) + score
     candidates = tuple(texts.items())
     return replace(
         reading,
-        raw_text="".join([char for char, _ in kept]),
-        character_scores=tuple([score for _, score in kept]),
+        raw_text="".join([char for char, _ in kept_chars]),
+        character_scores=tuple([score for _, score in kept_chars]),
         candidates=tuple(sorted(candidates, key=lambda candidate: -candidate[1])),
     )

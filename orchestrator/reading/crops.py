@@ -52,8 +52,8 @@ def cut_boxes(
     width, height = READER_SIZE_WH
     crops = empty_floats(picture, (len(boxes), 3, height, width))
     for index, (x0, y0, x1, y1) in enumerate(boxes):
-        cut = picture[y0:y1, x0:x1]
-        crops[index] = resize_crop(cut if lines == 1 else unfold(cut))[0]
+        crop = picture[y0:y1, x0:x1]
+        crops[index] = resize_crop(crop if lines == 1 else unfold(crop))[0]
     return normalize_crops(crops)
 
 
@@ -96,7 +96,7 @@ def crop_boxes(
 ) -> list[tuple[int, int, int, int]]:
     """Return the whole-pixel boxes, at least one pixel each way, that `crop_plates` cuts out."""
     height, width = picture.shape[:2]
-    grown = clip(grow(xyxy, margin_xy), (width, height)).round()
-    boxes = [[int(side) for side in box] for box in grown.tolist()]
+    grown_boxes = clip(grow(xyxy, margin_xy), (width, height)).round()
+    boxes = [[int(side) for side in box] for box in grown_boxes.tolist()]
     corners = ((min(x0, width - 1), min(y0, height - 1), x1, y1) for x0, y0, x1, y1 in boxes)
     return [(x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)) for x0, y0, x1, y1 in corners]

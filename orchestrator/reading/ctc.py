@@ -128,7 +128,7 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         grammar's regions and rare formats are part of it.
     """
     likeliest = np.argsort(-lattices[:, :, :-1], axis=2)[:, :, :CLASSES_TRIED].tolist()
-    found, every_layout = [], (1 << len(grammar.layouts)) - 1
+    candidates, every_layout = [], (1 << len(grammar.layouts)) - 1
     for steps in zip(lattices.tolist(), likeliest, strict=True):
         beams: list[Beam] = [(1.0, "", -1, every_layout, 1.0, 0.0)]
         for probs, classes in zip(*steps, strict=True):
@@ -138,8 +138,8 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
             for total, text, _, alive, _, _ in beams
             if (layouts := alive & grammar.complete[len(text)])
         ]
-        found.append(weigh(texts, grammar)[:CANDIDATES])
-    return found
+        candidates.append(weigh(texts, grammar)[:CANDIDATES])
+    return candidates
 
 
 def weigh(texts: Sequence[tuple[float, str, int]], grammar: Grammar) -> Candidates:
@@ -156,12 +156,12 @@ def weigh(texts: Sequence[tuple[float, str, int]], grammar: Grammar) -> Candidat
         The texts and their probabilities, best first.
     """
     priors = [grammar.prior_of(text, layouts) for _, text, layouts in texts]
-    lost = sum(score * (1 - prior) for (score, _, _), prior in zip(texts, priors, strict=True))
-    weighed = [
-        (text, prior * score / (1 - lost))
+    loss = sum(score * (1 - prior) for (score, _, _), prior in zip(texts, priors, strict=True))
+    candidates = [
+        (text, prior * score / (1 - loss))
         for (score, text, _), prior in zip(texts, priors, strict=True)
     ]
-    return tuple(sorted(weighed, key=lambda candidate: -candidate[1]))
+    return tuple(sorted(candidates, key=lambda candidate: -candidate[1]))
 
 
 def _extend(
@@ -187,23 +187,21 @@ def _extend(
         likeliest: The classes to grow by, the likeliest first.
         grammar: The allowed texts.
     """
-    least, alphabet = NEGLIGIBLE * beams[0][0] * max(probs) if beams else 0.0, grammar.alphabet
+    min_prob, alphabet = NEGLIGIBLE * beams[0][0] * max(probs) if beams else 0.0, grammar.alphabet
     grown: dict[str, tuple[float, int, int]] = {}
     for total, text, last, alive, blank, _ in beams:
         after = grammar.after[len(text)]
         for char in likeliest:
             prob = probs[char]
-            if total * prob < least:
+            if total * prob < min_prob:
                 break
-            if allowed := alive & after[char]:
-                longer = (blank if char == last else total) * prob
-                grown[text + alphabet[char]] = longer, char, allowed
+            if layouts := alive & after[char]:
+                new_prob = (blank if char == last else total) * prob
+                grown[text + alphabet[char]] = new_prob, char, layouts
     extended: list[Beam] = []
     for total, text, last, alive, _, in_char in beams:
-        merged, *_ = grown.pop(text, (0.0,))
-        blank, in_char = total * probs[-1], in_char * probs[last] + merged
+        merged_prob, *_ = grown.pop(text, (0.0,))
+        blank, in_char = total * probs[-1], in_char * probs[last] + merged_prob
         extended.append((blank + in_char, text, last, alive, blank, in_char))
     extended += [(p, text, last, alive, 0.0, p) for text, (p, last, alive) in grown.items()]
-    kept = [beam for beam in extended if beam[0] > least]
-    kept.sort(reverse=True)
-    return kept
+    return sorted((beam for beam in extended if beam[0] > min_prob), reverse=True)

@@ -49,20 +49,23 @@ def find_motions(strip: Array) -> list[Motion]:
     Args:
         strip: uint8 [H, W, 3] BGR, an upright plate.
     """
-    longest = int(MAX_SHIFT_SHARE * strip.shape[1])
-    if longest < MIN_PX or strip.shape[0] < 2:
+    max_shift_px = int(MAX_SHIFT_SHARE * strip.shape[1])
+    if max_shift_px < MIN_PX or strip.shape[0] < 2:
         return []
     radians = np.deg2rad(np.array(DIRECTIONS_DEG, np.float32))
     along = np.stack((np.cos(radians), np.sin(radians)), axis=1)
     correlation = to_numpy(_correlate(strip, along))
-    steps = along[:, :, None] * np.arange(MIN_PX, longest + 1, dtype=np.float32)
+    steps = along[:, :, None] * np.arange(MIN_PX, max_shift_px + 1, dtype=np.float32)
     x, y = steps.round().astype(np.intp).swapaxes(0, 1)
-    seen = correlation[np.arange(len(along))[:, None], y, x]
-    seen = seen / np.maximum(correlation[:, :1, 0], 1e-6)
-    least, at = seen.min(axis=1), seen.argmin(axis=1)
-    rows, clearest = DIRECTIONS_DEG.index(0), int(least.argmin())
-    chosen = [one for one in dict.fromkeys((rows, clearest)) if least[one] <= -MIN_CORRELATION]
-    return [Motion(*steps[one, :, at[one]].tolist()) for one in chosen]
+    correlations = correlation[np.arange(len(along))[:, None], y, x]
+    correlations = correlations / np.maximum(correlation[:, :1, 0], 1e-6)
+    minima, shifts = correlations.min(axis=1), correlations.argmin(axis=1)
+    rows, clearest = DIRECTIONS_DEG.index(0), int(minima.argmin())
+    return [
+        Motion(*steps[direction, :, shifts[direction]].tolist())
+        for direction in dict.fromkeys((rows, clearest))
+        if minima[direction] <= -MIN_CORRELATION
+    ]
 
 
 def _correlate(strip: Array, along: npt.NDArray[np.float32]) -> Array:

@@ -37,13 +37,13 @@ class Grammar:
     @lru_cache(maxsize=8)
     def of(formats: Formats, lines: int = 1) -> Grammar:
         """Compile a country's formats of plates with this number of lines, 1 or 2."""
-        nats = {layout: one.rare_nats for one in formats.format for layout in one.layouts}
+        nats = {layout: kind.rare_nats for kind in formats.format for layout in kind.layouts}
         factors = [math.exp(-nats[layout]) for layout in formats.layouts(lines)]
         layouts = [flatten(layout) for layout in formats.layouts(lines)]
         lengths = range(MAX_LENGTH + 1)
 
-        def mask(allowed: Iterable[bool]) -> int:
-            return sum(1 << index for index, yes in enumerate(allowed) if yes)
+        def mask(flags: Iterable[bool]) -> int:
+            return sum(1 << index for index, is_set in enumerate(flags) if is_set)
 
         def allowing(char: str, at: int) -> int:
             places = (layout[at : at + 1] for layout in layouts)
@@ -63,9 +63,9 @@ class Grammar:
 
         The most frequent of several layouts counts, and a region that one of them knows.
         """
-        fitting = [one for index, one in enumerate(self.layouts) if layouts >> index & 1]
-        frequency = max([factor for _, factor in fitting])
-        for places, _ in fitting:
+        pairs = [pair for index, pair in enumerate(self.layouts) if layouts >> index & 1]
+        frequency = max([factor for _, factor in pairs])
+        for places, _ in pairs:
             if not places or "".join([text[at] for at in places]) in self.codes:
                 return frequency
         return frequency * self.unknown_factor

@@ -1,8 +1,9 @@
-"""Hidden ends: does a plate with two digits of a region end where such plates end?
+"""Hidden ends: plates whose region has two digits, but may have lost a third one.
 
-A post, another car, dirt or snow may hide the last digit of a region of three. What is left is the
-text of another car: `A123BC186` becomes `A123BC18`. A small network looks at the straightened plate
-for what the reader cannot say: the border at the right, the blank before it, the divider, the flag.
+A post, another car, dirt or snow may hide the last digit of a region of three. The rest is the text
+of another car: `A123BC186` becomes `A123BC18`. The reader cannot tell them apart. A small network
+looks at the straightened plate: at the border at the right, the blank before it, the divider, the
+flag.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ def find_hidden_ends(
         readings: The readings of the plates.
         formats: The formats of the readings.
     """
-    chosen = [plate for plate, reading in enumerate(readings) if _may_go_on(reading, formats)]
-    if not chosen:
+    indices = [index for index, reading in enumerate(readings) if _may_go_on(reading, formats)]
+    if not indices:
         return set()
-    seen = see_ends(picture, grow_frames(frames[chosen], ROOM_XY))
-    evidence = weigh_ends(seen, read_layers(NETWORK))
-    return {plate for plate, odds in zip(chosen, evidence, strict=True) if odds > MIN_EVIDENCE}
+    ends = see_ends(picture, grow_frames(frames[indices], ROOM_XY))
+    evidence = weigh_ends(ends, read_layers(NETWORK))
+    return {index for index, odds in zip(indices, evidence, strict=True) if odds > MIN_EVIDENCE}
 
 
 def _may_go_on(reading: Reading, formats: Formats) -> bool:
@@ -77,30 +78,30 @@ def _list_beginnings(formats: Formats) -> frozenset[str]:
 
 
 def see_ends(picture: Array, frames: Array) -> Floats:
-    """Return the network's input [N, 24, 96]: what frames hold, in grey, with even contrast."""
-    seen = []
+    """Return the network's input [N, 24, 96]: the pixels in frames, in grey, with even contrast."""
+    ends = []
     for frame in frames:
         region, theta = map_region(picture, frame)
         upright = sample(to_numpy(region), theta, INPUT_HW)
         grey = cv2.cvtColor(upright, cv2.COLOR_BGR2GRAY)
         mean, spread = cv2.meanStdDev(grey)
-        seen.append((grey - mean) / (spread + FLOOR))
-    return np.array(seen, np.float32)
+        ends.append((grey - mean) / (spread + FLOOR))
+    return np.array(ends, np.float32)
 
 
-def weigh_ends(seen: Floats, layers: Layers) -> Floats:
+def weigh_ends(ends: Floats, layers: Layers) -> Floats:
     """Return the log odds [N] that the ends of plates with two digits of a region are hidden.
 
     Args:
-        seen: See `see_ends`.
+        ends: See `see_ends`.
         layers: The network.
     """
     *convolutions, (inner, inner_bias), (last, last_bias) = layers
-    features = seen[:, :, :, None]
+    features = ends[:, :, :, None]
     for weights, bias in convolutions:
         features = _convolve(features, weights, bias)
-    hidden = np.maximum(features.reshape(len(seen), len(inner)) @ inner + inner_bias, 0)
-    return (hidden @ last + last_bias)[:, 0]
+    inner_features = np.maximum(features.reshape(len(ends), len(inner)) @ inner + inner_bias, 0)
+    return (inner_features @ last + last_bias)[:, 0]
 
 
 def _convolve(features: Floats, weights: Floats, bias: Floats) -> Floats:

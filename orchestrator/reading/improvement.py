@@ -46,10 +46,11 @@ class Improvement:
 
     Attributes:
         choose: Returns the plates that may gain from it: for each index, the numbers of lines to
-            try. The first plates come first when there are too many.
+            try. If there are too many plates, the first ones are improved.
         cut: Cuts one plate of the picture anew, as a plate of so many lines.
-        join: Returns the readings, with better ones where the new cuts have given any. These come
-            as frames and logits; only after improvements of their own, as readings, too.
+        join: Returns the plates, with better readings where the new cuts have any. The third
+            argument holds the frames and logits of the cuts; their readings only if they have had
+            improvements of their own.
         then: Improvements of the new readings themselves, before they are joined.
     """
 
@@ -61,19 +62,19 @@ class Improvement:
 
 def improve(
     picture: Array,
-    read: PlateReadings,
+    plates: PlateReadings,
     reader: Reader,
     improvements: Sequence[Improvement],
-    most: int = MAX_NEW_CUTS,
+    max_new_cuts: int = MAX_NEW_CUTS,
 ) -> PlateReadings:
     """Improve the readings of a picture's plates, by each improvement in turn.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        read: The plates, the most important ones first.
+        plates: The plates, the most important ones first.
         reader: The networks and formats.
         improvements: Ways to read plates better.
-        most: Most new cuts. Plates that would need more keep their readings.
+        max_new_cuts: Most new cuts. Plates that would need more keep their readings.
 
     Raises:
         ModelError: A network answered with tensors of another shape, or with numbers that are not
@@ -81,26 +82,28 @@ def improve(
     """
     for improvement in improvements:
         cuts: list[Cut] = []
-        for plate, counts in improvement.choose(read, reader).items():
-            more = [cut for lines in counts for cut in improvement.cut(picture, read, plate, lines)]
-            if len(cuts) + len(more) > most:
+        for plate, counts in improvement.choose(plates, reader).items():
+            new_cuts = [
+                cut for lines in counts for cut in improvement.cut(picture, plates, plate, lines)
+            ]
+            if len(cuts) + len(new_cuts) > max_new_cuts:
                 break
-            cuts += more
+            cuts += new_cuts
         if not cuts:
             continue
-        most -= len(cuts)
-        again = _look(cuts, reader)
+        max_new_cuts -= len(cuts)
+        cut_readings = _look(cuts, reader)
         if improvement.then:
-            again = replace(again, readings=reader.decode(again.logits))
-            again = improve(picture, again, reader, improvement.then, most)
-        read = improvement.join(read, cuts, again, reader)
-    return read
+            cut_readings = replace(cut_readings, readings=reader.decode(cut_readings.logits))
+            cut_readings = improve(picture, cut_readings, reader, improvement.then, max_new_cuts)
+        plates = improvement.join(plates, cuts, cut_readings, reader)
+    return plates
 
 
 def _look(cuts: Sequence[Cut], reader: Reader) -> PlateReadings:
     """Straighten and read cuts as if each were a plate, without decoding."""
     crops = namespace(cuts[0].crop).concatenate([cut.crop for cut in cuts])
-    straight, theta = reader.stn(crops)
-    logits = reader.lprnet(straight)
+    straight_crops, theta = reader.stn(crops)
+    logits = reader.lprnet(straight_crops)
     frames = compose(np.stack([cut.frame for cut in cuts]), theta)
     return PlateReadings(np.stack([cut.xyxy for cut in cuts]), frames, logits)

@@ -75,20 +75,20 @@ class Reader:
             ModelError: STN answered with tensors of another shape, or with a wrong theta.
         """
         answer = self._run(RECTIFIER, crops)
-        straight, theta = answer[OUTPUT], to_numpy(answer[THETA])
-        if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
+        straight_crops, theta = answer[OUTPUT], to_numpy(answer[THETA])
+        if straight_crops.shape != crops.shape or theta.shape != (len(crops), 2, 3):
             raise ModelError(
                 f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
-                f"got {list(straight.shape)} and {list(theta.shape)}"
+                f"got {list(straight_crops.shape)} and {list(theta.shape)}"
             )
         if not np.isfinite(theta).all():
             raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
         largest = abs(theta).max()
         if largest > MAX_THETA:
             raise ModelError(f"{RECTIFIER}: wanted a theta up to {MAX_THETA:g}, got {largest:g}")
-        return straight, theta
+        return straight_crops, theta
 
-    def lprnet(self, straight: Array) -> Array:
+    def lprnet(self, straight_crops: Array) -> Array:
         """Return the logits [N, classes, 18] of straight crops, of NumPy; none without texts.
 
         Raises:
@@ -96,9 +96,9 @@ class Reader:
         """
         if not self.reads:
             return np.empty((0, self.formats.classes, 0), np.float32)
-        logits = to_numpy(self._run(READER, straight)[OUTPUT])
-        if len(logits) != len(straight):
-            raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
+        logits = to_numpy(self._run(READER, straight_crops)[OUTPUT])
+        if len(logits) != len(straight_crops):
+            raise ModelError(f"{READER}: wanted {len(straight_crops)} rows, got {len(logits)}")
         return logits
 
     def _run(self, network: str, crops: Array) -> Tensors:
@@ -110,7 +110,7 @@ class Reader:
         if len(answers) == 1:
             return answers[0]
         concatenate = namespace(crops).concatenate
-        return {name: concatenate([one[name] for one in answers]) for name in answers[0]}
+        return {name: concatenate([answer[name] for answer in answers]) for name in answers[0]}
 
     def decode(self, logits: Array, lines: Sequence[int] | None = None) -> tuple[Reading, ...]:
         """Return the reading of each of the logits [N, classes, 18].
@@ -126,18 +126,18 @@ class Reader:
         counts = np.ones(len(logits), int) if lines is None else np.array(lines)
         readings: dict[int, Reading] = {}
         for count in (1, 2):
-            (chosen,) = np.nonzero(counts == count)
-            if len(chosen):
+            (indices,) = np.nonzero(counts == count)
+            if len(indices):
                 grammar = Grammar.of(self.formats, count)
-                read = decode(logits[chosen], grammar, temperature=self.temperature, lines=count)
-                readings |= zip(chosen.tolist(), read, strict=True)
+                texts = decode(logits[indices], grammar, temperature=self.temperature, lines=count)
+                readings |= zip(indices.tolist(), texts, strict=True)
         self.lap(TEXTS)
         return tuple([readings[index] for index in range(len(logits))])
 
 
 @dataclass(frozen=True)
 class PlateReadings:
-    """The positions and readings of N plates of a picture, in arrays of NumPy.
+    """N plates of a picture, with their positions and readings, in arrays of NumPy.
 
     Attributes:
         xyxy: The detector's boxes, float32 [N, 4].
@@ -152,53 +152,55 @@ class PlateReadings:
     logits: Array
     readings: tuple[Reading, ...] = ()
 
-    def with_surer(self, plates: Sequence[int], others: PlateReadings) -> PlateReadings:
-        """Return these readings, with other ones in place of less sure ones.
+    def with_surer(self, indices: Sequence[int], new_readings: PlateReadings) -> PlateReadings:
+        """Return these readings, with new ones in place of less sure ones.
 
         Args:
-            plates: For each other reading, the index of its plate.
-            others: The other readings.
+            indices: For each new reading, the index of its plate.
+            new_readings: The new readings.
         """
         readings, logits, frames = [*self.readings], [*self.logits], [*self.frames]
-        for plate, reading, seen, frame in zip(
-            plates, others.readings, others.logits, others.frames, strict=True
+        for plate, reading, plate_logits, frame in zip(
+            indices, new_readings.readings, new_readings.logits, new_readings.frames, strict=True
         ):
             if reading.score > readings[plate].score:
-                readings[plate], logits[plate], frames[plate] = reading, seen, frame
+                readings[plate], logits[plate], frames[plate] = reading, plate_logits, frame
         return PlateReadings(self.xyxy, np.stack(frames), np.stack(logits), tuple(readings))
 
-    def with_second_boxes(self, plates: Sequence[int], others: PlateReadings) -> PlateReadings:
+    def with_second_boxes(
+        self, indices: Sequence[int], second_readings: PlateReadings
+    ) -> PlateReadings:
         """Return these readings, joined with those of second boxes; see `join_readings`.
 
         Args:
-            plates: For each other reading, the index of its plate.
-            others: The other readings.
+            indices: For each second reading, the index of its plate.
+            second_readings: The readings of the second boxes.
         """
         readings = [*self.readings]
-        for plate, other in zip(plates, others.readings, strict=True):
-            readings[plate] = join_readings(readings[plate], other)
-        return replace(self.with_surer(plates, others), readings=tuple(readings))
+        for plate, second in zip(indices, second_readings.readings, strict=True):
+            readings[plate] = join_readings(readings[plate], second)
+        return replace(self.with_surer(indices, second_readings), readings=tuple(readings))
 
 
-def may_gain(read: PlateReadings, reader: Reader) -> bool:
+def may_gain(plates: PlateReadings, reader: Reader) -> bool:
     """Tell whether any plate may gain from an improvement: it is unsure, tilted or square."""
-    is_unsure = any(reading.score < SURE_FROM for reading in read.readings)
-    if is_unsure or (tilts_of(read.frames) > TILTED_DEG).any():
+    is_unsure = any(reading.score < SURE_FROM for reading in plates.readings)
+    if is_unsure or (tilts_of(plates.frames) > TILTED_DEG).any():
         return True
-    return reader.reads and bool(reader.formats.layouts(2)) and bool(list_square(read.frames))
+    return reader.reads and bool(reader.formats.layouts(2)) and bool(list_square(plates.frames))
 
 
-def list_unsure(read: PlateReadings) -> list[int]:
+def list_unsure(plates: PlateReadings) -> list[int]:
     """Return the indices of plates that can be read, but not with a high score."""
     return [
         plate
-        for plate, reading in enumerate(read.readings)
+        for plate, reading in enumerate(plates.readings)
         if UNREADABLE_BELOW <= reading.score < SURE_FROM
     ]
 
 
 def list_square(frames: Array) -> list[int]:
-    """Return the indices of those frames [N, 2, 3] whose plates may have two lines: high ones."""
+    """Return the indices of frames [N, 2, 3] so high that their plates may have two lines."""
     widths, heights = sizes_of(frames).T
     square: list[int] = np.flatnonzero(widths < WIDEST_SQUARE * heights).tolist()
     return square
@@ -208,16 +210,16 @@ def join_readings(first: Reading, second: Reading) -> Reading:
     """Join two readings of one plate, which was cut along two boxes.
 
     The surer one counts if both name the same text. It also counts on plates of two lines, where
-    the other has often lost a part of a line. In all other cases one of them is wrong, and nobody
-    knows which: each text gets the mean of its two probabilities.
+    the other has often lost a part of a line. In all other cases one of them is wrong, and it is
+    unknown which: each text gets the mean of its two probabilities.
     """
-    surer, other = sorted((first, second), key=lambda reading: -reading.score)
-    in_one_line = surer.lines == other.lines == 1
-    texts = {one.candidates[0][0] for one in (surer, other) if one.candidates}
+    surer, less_sure = sorted((first, second), key=lambda reading: -reading.score)
+    in_one_line = surer.lines == less_sure.lines == 1
+    texts = {reading.candidates[0][0] for reading in (surer, less_sure) if reading.candidates}
     if not in_one_line or len(texts) < 2:
         return surer
     means: dict[str, float] = {}
-    for text, probability in surer.candidates + other.candidates:
+    for text, probability in surer.candidates + less_sure.candidates:
         means[text] = means.get(text, 0.0) + probability / 2
     best = sorted(means.items(), key=lambda candidate: -candidate[1])[:CANDIDATES]
     return replace(surer, candidates=tuple(best))

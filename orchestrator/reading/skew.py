@@ -48,10 +48,10 @@ def find_skew(crop: Array, size_wh: tuple[float, float]) -> float | None:
     radians = np.deg2rad(ANGLES_DEG.astype(np.float32))[:, None]
     across = (rows - high / 2).ravel() * np.cos(radians)
     along = (columns - WIDE_PX / 2).ravel() * np.sin(radians)
-    lines = (across - along + WIDE_PX).astype(np.intp)
-    contrast = [_contrast(line, edges.ravel()) for line in lines]
-    best = int(np.argmax(contrast))
-    stands_out = contrast[best] > MIN_CONTRAST * np.median(contrast)
+    line_numbers = (across - along + WIDE_PX).astype(np.intp)
+    contrasts = [_contrast(numbers, edges.ravel()) for numbers in line_numbers]
+    best = int(np.argmax(contrasts))
+    stands_out = contrasts[best] > MIN_CONTRAST * np.median(contrasts)
     return float(ANGLES_DEG[best]) if stands_out else None
 
 

@@ -37,19 +37,19 @@ TWO_LINE_MARGINS_XY, UPPER_LINE = ((0.0, 0.0), (0.05, 0.06), (0.1, 0.12)), (0.46
 """Margins around a plate of two lines, and shares of its height at which it is divided."""
 
 
-def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:
+def _choose(plates: PlateReadings, reader: Reader) -> dict[int, list[int]]:
     """Choose plates with a low score, for all numbers of lines that they may have.
 
     A box in which nothing was read may hold a plate of two lines: no other cut helps it.
     """
     scores = {
         plate: reading.score
-        for plate, reading in enumerate(read.readings)
+        for plate, reading in enumerate(plates.readings)
         if reading.score < SURE_FROM
     }
     if not scores:
         return {}
-    square = set(list_square(frames_of(read.xyxy))) if reader.formats.layouts(2) else set()
+    square = set(list_square(frames_of(plates.xyxy))) if reader.formats.layouts(2) else set()
     has_one = bool(reader.formats.layouts(1))
     return {
         plate: [1] * (has_one and score >= UNREADABLE_BELOW) + [2] * (plate in square)
@@ -57,28 +57,28 @@ def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:
     }
 
 
-def _cut(picture: Array, read: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
+def _cut(picture: Array, plates: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
     """Cut one plate in all ways that may help it."""
     if lines == 1:
-        return _cut_deblurred(picture, read, plate)
-    return _cut_two_lines(picture, read, plate)
+        return _cut_deblurred(picture, plates, plate)
+    return _cut_two_lines(picture, plates, plate)
 
 
-def _cut_deblurred(picture: Array, read: PlateReadings, plate: int) -> Iterator[Cut]:
+def _cut_deblurred(picture: Array, plates: PlateReadings, plate: int) -> Iterator[Cut]:
     """Cut a plate of one line along its frame, without its motion blur, if any is seen."""
-    frame = read.frames[plate]
-    (grown,) = grow_frames(frame[None], DEBLURRED_MARGIN_XY)
-    strip = cut_upright(picture, grown)
+    frame = plates.frames[plate]
+    (grown_frame,) = grow_frames(frame[None], DEBLURRED_MARGIN_XY)
+    strip = cut_upright(picture, grown_frame)
     for motion in find_motions(strip):
-        yield Cut(plate, 1, read.xyxy[plate], frame, to_input(deconvolve(strip, motion)))
+        yield Cut(plate, 1, plates.xyxy[plate], frame, to_input(deconvolve(strip, motion)))
 
 
-def _cut_two_lines(picture: Array, read: PlateReadings, plate: int) -> Iterator[Cut]:
+def _cut_two_lines(picture: Array, plates: PlateReadings, plate: int) -> Iterator[Cut]:
     """Cut a plate of two lines along these, with several margins, divided at several rows.
 
     A box in which nothing was read must hold lines, and be wide enough.
     """
-    box, was_read = read.xyxy[plate], read.readings[plate].score >= UNREADABLE_BELOW
+    box, was_read = plates.xyxy[plate], plates.readings[plate].score >= UNREADABLE_BELOW
     (whole,) = frames_of(box)
     width, height = sizes_of(whole[None])[0].tolist()
     if not was_read and width < MIN_UNREAD_PX:
@@ -88,20 +88,20 @@ def _cut_two_lines(picture: Array, read: PlateReadings, plate: int) -> Iterator[
         return
     for frame in frames_inside(whole, degrees or 0.0):
         for margin_xy in TWO_LINE_MARGINS_XY:
-            (grown,) = grow_frames(frame[None], margin_xy)
-            upright = cut_upright(picture, grown)
+            (grown_frame,) = grow_frames(frame[None], margin_xy)
+            upright = cut_upright(picture, grown_frame)
             for share in UPPER_LINE:
                 yield Cut(plate, 2, box, frame, unfold_at(upright, share))
 
 
 def _join(
-    read: PlateReadings, cuts: Sequence[Cut], again: PlateReadings, reader: Reader
+    plates: PlateReadings, cuts: Sequence[Cut], cut_readings: PlateReadings, reader: Reader
 ) -> PlateReadings:
     """Take the surest reading of each plate; its frame is the plate's, before STN."""
-    readings = reader.decode(again.logits, [cut.lines for cut in cuts])
-    frames = namespace(again.frames).stack([cut.frame for cut in cuts])
-    others = replace(again, readings=readings, frames=frames)
-    return read.with_surer([cut.plate for cut in cuts], others)
+    readings = reader.decode(cut_readings.logits, [cut.lines for cut in cuts])
+    frames = namespace(cut_readings.frames).stack([cut.frame for cut in cuts])
+    new_readings = replace(cut_readings, readings=readings, frames=frames)
+    return plates.with_surer([cut.plate for cut in cuts], new_readings)
 
 
 THIRD_PASS = Improvement(_choose, _cut, _join)

@@ -91,7 +91,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
         with self.heartbeat.work(calls):
             try:
                 rows = [self._row(request) for request in requests]
-                self.heartbeat.take(calls, _told(rows))
+                self.heartbeat.take(calls, _list_shapes(rows))
                 return [self._response(answer) for answer in self._infer_batch(rows)]
             except Exception as error:  # find the request at fault; the others are answered
                 if has_broken_context(error):
@@ -124,7 +124,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
         row: tuple[ArrayT, ...] = ()
         try:
             row = self._row(request)
-            self.heartbeat.take([request.request_id()], _told([row]))
+            self.heartbeat.take([request.request_id()], _list_shapes([row]))
             return self._response(self._infer(row))
         except Exception as error:
             if has_broken_context(error):
@@ -162,11 +162,11 @@ def in_order(names: Sequence[str]) -> list[str]:
 
 
 def describe_failure(inputs: Sequence[Batch], error: Exception) -> str:
-    """Return what a client is told when a network fails on these inputs."""
-    return f"cannot infer on {_told([inputs]) or 'the input'}: {_last_line(error)}"
+    """Return the message for the client when a network fails on these inputs."""
+    return f"cannot infer on {_list_shapes([inputs]) or 'the input'}: {_last_line(error)}"
 
 
-def _told(rows: Iterable[Sequence[Batch]]) -> str:
+def _list_shapes(rows: Iterable[Sequence[Batch]]) -> str:
     """Return the shapes of requests' inputs as text."""
     return ", ".join(str(list(array.shape)) for row in rows for array in row)
 

@@ -91,7 +91,7 @@ def infer_for(
     Args:
         request: Triton's request to the calling model.
         models: The models that may be called, by name.
-        heartbeat: The worker's heartbeat, which is told when the worker waits for another model.
+        heartbeat: The worker's heartbeat; it shows when the worker waits for another model.
     """
     is_first = True
     heartbeat = heartbeat or Heartbeat()
@@ -105,9 +105,9 @@ def infer_for(
         child = _child(request, model, models[model], tensors, is_on_cpu=is_numpy)
         with heartbeat.wait():
             answer = child.exec()
-        answered = _outputs_of(model, answer, request.request_id())
-        read = to_numpy if is_numpy else to_torch
-        outputs = {name: read(tensor) for name, tensor in answered.items()}
+        answers = _outputs_of(model, answer, request.request_id())
+        to_array = to_numpy if is_numpy else to_torch
+        outputs = {name: to_array(tensor) for name, tensor in answers.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):
                 placement.log_device(model, CALLER, name, getattr(tensor, "device", "cpu"))

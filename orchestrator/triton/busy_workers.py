@@ -62,16 +62,16 @@ class BusyWorkers:
         return sum(state_of(heartbeat) == State.WORKING for heartbeat in self._heartbeats.values())
 
 
-def _open_others(prefix: Path, opened: dict[str, mmap.mmap]) -> dict[str, mmap.mmap]:
+def _open_others(prefix: Path, open_heartbeats: dict[str, mmap.mmap]) -> dict[str, mmap.mmap]:
     """Return the heartbeats of the other workers that live, by process id."""
-    found = {}
+    heartbeats = {}
     for path in prefix.parent.glob(f"{prefix.name}*"):
         pid = path.name.removeprefix(prefix.name)
         if not pid.isdigit() or pid == str(os.getpid()) or not (PROC / pid).exists():
             continue  # a worker that was killed leaves its last heartbeat
         with suppress(OSError, ValueError):  # the worker is just starting or ending
-            found[pid] = opened.get(pid) or _map(path)
-    return found
+            heartbeats[pid] = open_heartbeats.get(pid) or _map(path)
+    return heartbeats
 
 
 def _map(path: Path) -> mmap.mmap:

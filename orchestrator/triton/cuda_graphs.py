@@ -41,8 +41,8 @@ class Graph:
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Run it on other inputs, and return copies of its outputs."""
-        for held, given in zip(self.inputs, inputs, strict=True):
-            held.copy_(given)
+        for buffer, tensor in zip(self.inputs, inputs, strict=True):
+            buffer.copy_(tensor)
         self.replay()
         return tuple(output.clone() for output in self.outputs)
 
@@ -61,20 +61,20 @@ class CudaCapture:
     def __init__(self) -> None:
         self._pool: Any = None
 
-    def __call__(self, network: Network, given: Sequence[Tensor]) -> Graph:
-        with torch.cuda.device(given[0].device):
-            held = [one.clone() for one in given]
+    def __call__(self, network: Network, inputs: Sequence[Tensor]) -> Graph:
+        with torch.cuda.device(inputs[0].device):
+            copies = [tensor.clone() for tensor in inputs]
             stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):  # its end sets the stream back, also after an error
                 for _ in range(WARM_UP):
-                    network(*held)
+                    network(*copies)
                 self._pool = self._pool or torch.cuda.graph_pool_handle()
                 # Other threads of a worker are Triton's; they must not end the capture.
                 with torch.cuda.graph(graph, self._pool, capture_error_mode="thread_local"):
-                    outputs = network(*held)
+                    outputs = network(*copies)
             torch.cuda.current_stream().wait_stream(stream)
-        return Graph(held, outputs, graph.replay)
+        return Graph(copies, outputs, graph.replay)
 
 
 class GraphedNetwork:
@@ -82,7 +82,7 @@ class GraphedNetwork:
 
     The first inference on a shape is an ordinary one, and is captured afterwards. So an input that
     the network rejects fails as it does without graphs. There is no graph for further shapes if
-    there are `most`, or after a capture has failed. One line of the log says so.
+    there are `max_graphs`, or after a capture has failed. One line of the log says so.
 
     An answer is a copy, which no later replay overwrites. Two replays may run before Triton takes
     the first answer, for example when each request of a batch is repeated alone. The copy is on
@@ -93,19 +93,19 @@ class GraphedNetwork:
     Args:
         network: Runs the network.
         capture: Captures an inference.
-        most: The most shapes that get a graph.
+        max_graphs: The most shapes that get a graph.
     """
 
     def __init__(
-        self, network: Network, capture: Capture | None = None, most: int = MAX_GRAPHS
+        self, network: Network, capture: Capture | None = None, max_graphs: int = MAX_GRAPHS
     ) -> None:
-        self._network, self._most = network, most
+        self._network, self._max_graphs = network, max_graphs
         self._capture = capture or CudaCapture()
         self._graphs: dict[Shapes, Graph] = {}
         self._is_complete = False
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        shapes = tuple(tuple(one.shape) for one in inputs)
+        shapes = tuple(tuple(tensor.shape) for tensor in inputs)
         if shapes in self._graphs:
             return self._graphs[shapes](*inputs)
         answer = self._network(*inputs)
@@ -115,8 +115,8 @@ class GraphedNetwork:
     def _add_graph(self, shapes: Shapes, inputs: Sequence[Tensor]) -> None:
         if self._is_complete:
             return
-        if len(self._graphs) == self._most:
-            self._complete(f"there are {self._most}")
+        if len(self._graphs) == self._max_graphs:
+            self._complete(f"there are {self._max_graphs}")
             return
         try:
             self._graphs[shapes] = self._capture(self._network, inputs)

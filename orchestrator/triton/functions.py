@@ -40,8 +40,8 @@ class FunctionModel:
         with self.heartbeat.work([request.request_id()]):
             tensors = [pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs]
             arrays = self.function(*[tensor.as_numpy() for tensor in tensors])
-        named = zip(self.types.items(), arrays, strict=True)
-        return [pb_utils.Tensor(name, _check(name, array, kind)) for (name, kind), array in named]
+        outputs = zip(self.types.items(), arrays, strict=True)
+        return [pb_utils.Tensor(name, _check(name, array, kind)) for (name, kind), array in outputs]
 
 
 def _check(name: str, array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:

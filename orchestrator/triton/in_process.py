@@ -66,7 +66,7 @@ def infer_here(
         networks: Runs the networks.
         hang_s: The most seconds of one inference of each network.
         request: Triton's request to the model.
-        heartbeat: The worker's heartbeat, which is told how long a network may take.
+        heartbeat: The worker's heartbeat; it shows how long a network may take.
     """
     is_first = True
 
@@ -89,10 +89,10 @@ def _load(folder: Path, files: Mapping[str, OwnFile]) -> dict[str, Run]:
     """Load networks. A lone request is computed by all threads, one of many by one each."""
     threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
     is_busy = partial(BusyWorkers.of_server(BUSY_S).need_cores_of, threads)
-    return {name: _load_one(folder / file.file, threads, is_busy) for name, file in files.items()}
+    return {name: _load_run(folder / file.file, threads, is_busy) for name, file in files.items()}
 
 
-def _load_one(path: Path, threads: int, is_busy: Callable[[], bool]) -> Run:
+def _load_run(path: Path, threads: int, is_busy: Callable[[], bool]) -> Run:
     if path.suffix == ".xml":
         return run_openvino(path, threads, is_busy)
     import torch
@@ -101,8 +101,8 @@ def _load_one(path: Path, threads: int, is_busy: Callable[[], bool]) -> Run:
     torch.set_flush_denormal(True)
     run = run_torchscript(torch.jit.load(str(path)).eval())
 
-    def run_as_it_is(*tensors: Any) -> tuple[Any, ...]:
+    def run_unoptimized(*tensors: Any) -> tuple[Any, ...]:
         with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
             return run(*tensors)
 
-    return run_as_it_is
+    return run_unoptimized

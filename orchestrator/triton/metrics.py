@@ -96,16 +96,16 @@ class Metrics:
             maker: Triton's class `MetricFamily`.
         """
         # Triton requires that the families outlive their metrics.
-        self._made = {
+        self._families = {
             family: maker(family.name, family.help, getattr(maker, family.kind))
             for family in FAMILIES
         }
         self._metrics = {
-            (family, value): made.Metric(
+            (family, value): metric_family.Metric(
                 labels={family.label: value} if value else {},
                 **({"buckets": list(family.buckets)} if family.buckets else {}),
             )
-            for family, made in self._made.items()
+            for family, metric_family in self._families.items()
             for value in family.values
         }
         self._metrics[START, ""].set(time.time())
@@ -116,17 +116,16 @@ class Metrics:
         self._note_request(watch)
         for stage, seconds in watch.seconds.items():
             self._metrics[STAGE, stage].observe(seconds)
-        found = plates.plates
-        if not found:
+        if not plates:
             self._metrics[EARLY_EXITS, ""].increment(1)
             return
-        self._metrics[FOUND, ""].increment(len(found))
-        for plate in found:
+        self._metrics[FOUND, ""].increment(len(plates))
+        for plate in plates:
             self._metrics[WIDTH, ""].observe(plate.xyxy[2] - plate.xyxy[0])
         if READER in watch.seconds:
-            for plate in found:
+            for plate in plates:
                 self._metrics[TEXT_SCORE, ""].observe(plate.text_score)
-            self._metrics[READ, ""].increment(sum([bool(plate.text) for plate in found]))
+            self._metrics[READ, ""].increment(len(plates.texts))
 
     def note_failure(self, error: PlateError, watch: Stopwatch) -> None:
         """Count a request that failed."""

@@ -34,4 +34,4 @@ def log_device(model: str, seen_by: str, tensor: str, device: object) -> None:
 
 def parse(log: Iterable[str]) -> list[Placement]:
     """Return the placements in the lines of a log."""
-    return [Placement(*found) for line in log for found in LINE.findall(line)]
+    return [Placement(*fields) for line in log for fields in LINE.findall(line)]

@@ -61,10 +61,10 @@ class TritonPythonModel:
 
     def _logits_of(self, request: Any) -> Array:
         """Return the logits of the request, or those of the networks for its crop."""
-        (sent,) = request.inputs()
-        if sent.name() == contract.LOGITS:
-            return sent.as_numpy()
-        (crops,) = prepare_crop(sent.as_numpy())
+        (tensor,) = request.inputs()
+        if tensor.name() == contract.LOGITS:
+            return tensor.as_numpy()
+        (crops,) = prepare_crop(tensor.as_numpy())
         infer = self.infer_for(request, heartbeat=self.heartbeat)
-        straight = infer(contract.RECTIFIER, {contract.INPUT: crops})[contract.OUTPUT]
-        return infer(contract.READER, {contract.INPUT: straight})[contract.OUTPUT]
+        straight_crops = infer(contract.RECTIFIER, {contract.INPUT: crops})[contract.OUTPUT]
+        return infer(contract.READER, {contract.INPUT: straight_crops})[contract.OUTPUT]

@@ -29,8 +29,8 @@ from orchestrator.triton.request_log import explain
 from orchestrator.triton.stages import UNPACKING, Stopwatch
 from orchestrator.triton.warm_up import warm_up
 
-SLOWEST_FILE = 10e6
-"""Smallest bytes of a picture file that are decoded in a second; 25 million were measured."""
+MIN_BYTES_PER_S = 10e6
+"""Bytes of a picture file that are decoded in a second, at least; 25 million were measured."""
 
 
 class TritonPythonModel:
@@ -84,11 +84,11 @@ class TritonPythonModel:
         return answer
 
     def _recognize(self, request: Any, outputs: Sequence[str], watch: Stopwatch) -> Plates:
-        sent = {tensor.name(): tensor for tensor in request.inputs()}
-        is_crop = contract.ENCODED_CROP in sent
-        known = READER_PARAMETERS if is_crop else REQUEST_PARAMETERS
-        settings = self.settings.updated(json.loads(request.parameters() or "{}"), known)
-        picture = self._picture_of(request, sent, settings)
+        inputs = {tensor.name(): tensor for tensor in request.inputs()}
+        is_crop = contract.ENCODED_CROP in inputs
+        parameters = READER_PARAMETERS if is_crop else REQUEST_PARAMETERS
+        settings = self.settings.updated(json.loads(request.parameters() or "{}"), parameters)
+        picture = self._picture_of(request, inputs, settings)
         watch.lap(UNPACKING)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
@@ -96,18 +96,18 @@ class TritonPythonModel:
             return read_crop(picture, watch, settings, formats=self.formats)
         return recognize(picture, watch, settings, formats=self.formats, outputs=outputs)
 
-    def _picture_of(self, request: Any, sent: Mapping[str, Any], settings: Settings) -> Array:
+    def _picture_of(self, request: Any, inputs: Mapping[str, Any], settings: Settings) -> Array:
         """Return the request's picture, from any of the inputs that can carry it."""
-        if len(sent) != 1:
+        if len(inputs) != 1:
             raise PictureError(
                 f"inputs: wanted exactly one of {contract.PICTURE} and {contract.ENCODED}, "
-                f"got {' and '.join(sent) or 'none'}"
+                f"got {' and '.join(inputs) or 'none'}"
             )
-        if contract.PICTURE in sent:
-            return self.device.read(sent[contract.PICTURE])
-        (encoded,) = next(iter(sent.values())).as_numpy().ravel()
-        file = from_base64(encoded)
+        if contract.PICTURE in inputs:
+            return self.device.read(inputs[contract.PICTURE])
+        (content,) = next(iter(inputs.values())).as_numpy().ravel()
+        file = from_base64(content)
         header = check_file(file, settings.max_pixels)
-        told, more_s = f"a file of {len(file)} bytes", len(file) / SLOWEST_FILE + header.unpacking_s
-        self.heartbeat.take([request.request_id()], told, more_s)
+        more_s = len(file) / MIN_BYTES_PER_S + header.unpacking_s
+        self.heartbeat.take([request.request_id()], f"a file of {len(file)} bytes", more_s)
         return self.device.decode(file, header)

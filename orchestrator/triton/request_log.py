@@ -44,9 +44,9 @@ def log_failure(request_id: str, error: PlateError) -> None:
         "reason": error.reason,
         "message": str(error)[:MAX_CHARACTERS],
     }
-    raised = error if error.__traceback__ else error.__cause__
-    if raised and not isinstance(error, (RequestError, Overloaded, Cancelled)):
-        line["traceback"] = _drop_middle("".join(traceback.format_exception(raised)))
+    cause = error if error.__traceback__ else error.__cause__
+    if cause and not isinstance(error, (RequestError, Overloaded, Cancelled)):
+        line["traceback"] = _drop_middle("".join(traceback.format_exception(cause)))
     os.write(2, f"{json.dumps(line)}\n".encode())
 
 

@@ -55,12 +55,12 @@ def warm_up(
 
     def answer(model: str, tensors: Tensors) -> Tensors:
         """Answer as the networks might: tilted plates, and a text that is far from sure."""
-        sent = tensors[INPUT]
+        pictures = tensors[INPUT]
         if model == DETECTOR:
-            return {OUTPUT: floats_like(picture, [rows] * len(sent))}
+            return {OUTPUT: floats_like(picture, [rows] * len(pictures))}
         if model == RECTIFIER:
-            return {OUTPUT: sent, THETA: floats_like(picture, [theta] * len(sent))}
-        return {OUTPUT: floats_like(picture, np.stack([logits] * len(sent)))}
+            return {OUTPUT: pictures, THETA: floats_like(picture, [theta] * len(pictures))}
+        return {OUTPUT: floats_like(picture, np.stack([logits] * len(pictures)))}
 
     return recognize(picture, answer, settings, formats=formats)
 
@@ -78,6 +78,6 @@ def _weak_logits(formats: Formats) -> npt.NDArray[np.float32]:
     logits = np.zeros((formats.classes, STEPS), np.float32)
     for step in range(STEPS):
         place = layout[step // 2 : step // 2 + 1] if step % 2 == 0 else ""
-        allowed = [at for at, char in enumerate(formats.alphabet) if formats.admits(place, char)]
-        logits[allowed[0] if place else formats.blank, step] = LOGIT
+        classes = [at for at, char in enumerate(formats.alphabet) if formats.admits(place, char)]
+        logits[classes[0] if place else formats.blank, step] = LOGIT
     return logits

@@ -60,17 +60,17 @@ def test_no_server_and_no_key_are_errors(serve, error: PlateError) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "message"),
     [
         pytest.param(None, "x:1: this gateway wants a key. Give one by --key", id="none"),
         pytest.param("wrong", "x:1: the key is not known. It was given by --key", id="wrong"),
     ],
 )
 def test_a_key_is_asked_for_by_the_option_and_not_by_headers(
-    serve, response: ErrorResponse, key: str | None, told: str
+    serve, response: ErrorResponse, key: str | None, message: str
 ) -> None:
-    said = "the key is not known" if key else f"this gateway wants a key: {HOW}"
-    serve(RequestError(said, response=response))
-    with pytest.raises(RequestError) as raised:
+    server_message = "the key is not known" if key else f"this gateway wants a key: {HOW}"
+    serve(RequestError(server_message, response=response))
+    with pytest.raises(RequestError) as failure:
         fitting_calls("x:1", key, 1.0)
-    assert str(raised.value) == f"{told}, or by the variable PLATES_KEY"
+    assert str(failure.value) == f"{message}, or by the variable PLATES_KEY"

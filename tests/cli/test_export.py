@@ -17,10 +17,10 @@ app()
 
 def test_an_export_is_announced(tmp_path: Path) -> None:
     repository = copy_of("model_repository", tmp_path)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", WRITES_NOTHING, "export", "--engine=torchscript",
          f"--model-repository={repository}"],
         cwd=PROJECT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "exporting yolo, stn, lprnet, " in done.stderr
+    assert process.returncode == 0, process.stderr
+    assert "exporting yolo, stn, lprnet, " in process.stderr

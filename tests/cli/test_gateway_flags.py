@@ -51,7 +51,7 @@ def test_a_host_that_nobody_knows_is_told_with_its_option(option: str) -> None:
 def test_a_port_of_0_is_any_free_one() -> None:
     options = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0).to_options(TRITON)
     ports = {options.http.port, options.grpc.port, options.metrics.port}
-    assert len(ports - {0, *(one.port for one in TRITON.listening)}) == 3
+    assert len(ports - {0, *(address.port for address in TRITON.listening)}) == 3
 
 
 def test_the_gateway_finds_triton_where_it_listens() -> None:
@@ -61,14 +61,14 @@ def test_the_gateway_finds_triton_where_it_listens() -> None:
     assert options.triton_metrics == "http://[::1]:3/metrics"
 
 
-@pytest.mark.parametrize(("host", "told"), [("0.0.0.0", "0.0.0.0:8000"), ("::", "[::]:8000")])
+@pytest.mark.parametrize(("host", "address"), [("0.0.0.0", "0.0.0.0:8000"), ("::", "[::]:8000")])
 def test_a_gateway_that_others_can_reach_wants_keys_or_no_keys(
-    host: str, told: str, tmp_path: Path
+    host: str, address: str, tmp_path: Path
 ) -> None:
     (tmp_path / "keys.toml").touch()
-    with pytest.raises(SettingsError) as raised:
+    with pytest.raises(SettingsError) as failure:
         GatewayFlags(host=host).to_options(TRITON)
-    assert str(raised.value).startswith(f"keys: others can reach {told}; make API keys")
+    assert str(failure.value).startswith(f"keys: others can reach {address}; make API keys")
     assert not GatewayFlags(host=host, no_keys=True).to_options(TRITON).wants_keys
     assert GatewayFlags(host=host, keys=tmp_path / "keys.toml").to_options(TRITON).wants_keys
 
@@ -81,7 +81,7 @@ def test_keys_that_are_named_are_wanted_from_this_machine_too(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(
-    ("named", "message"),
+    ("flags", "message"),
     [
         pytest.param({"keys": "k", "no_keys": True}, "--no-keys, got both", id="keys-and-none"),
         pytest.param({"keys": "nope"}, "^nope: wanted a file of keys, got No such", id="no-keys"),
@@ -94,13 +94,13 @@ def test_keys_that_are_named_are_wanted_from_this_machine_too(tmp_path: Path, mo
     ],
 )
 def test_flags_that_contradict_or_name_no_file_are_refused(
-    named: dict[str, object], message: str, tmp_path: Path, monkeypatch
+    flags: dict[str, object], message: str, tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("k").touch()
-    files = {name: Path(value) for name, value in named.items() if isinstance(value, str)}
+    files = {name: Path(value) for name, value in flags.items() if isinstance(value, str)}
     with pytest.raises(PlateError, match=message):
-        GatewayFlags(**{**named, **files}).to_options(TRITON)
+        GatewayFlags(**{**flags, **files}).to_options(TRITON)
 
 
 def test_a_certificate_and_its_key_pass(tmp_path: Path) -> None:

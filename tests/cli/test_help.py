@@ -41,63 +41,63 @@ def test_each_argument_and_option_says_what_it_is(words: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_nothing_in_the_help_is_cut_off_at_80_columns(words: tuple[str, ...]) -> None:
-    done = runner.invoke(app, [*words, "--help"])
-    assert done.exit_code == 0
-    assert CUT_OFF not in done.output
-    assert max(map(len, done.output.splitlines())) <= WIDTH
+    result = runner.invoke(app, [*words, "--help"])
+    assert result.exit_code == 0
+    assert CUT_OFF not in result.output
+    assert max(map(len, result.output.splitlines())) <= WIDTH
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"),
+    ("words", "suggestion"),
     [
         pytest.param(["recognise"], "recognize", id="a-command"),
         pytest.param(["train", "detectr"], "detector", id="in-a-group"),
         pytest.param(["recognize", "--watchlst", "wanted.txt"], "--watchlist", id="an-option"),
     ],
 )
-def test_what_was_meant_is_suggested_once(words: list[str], meant: str) -> None:
-    done = runner.invoke(app, words)
-    assert done.exit_code == 2
-    assert done.stderr.count(f"Did you mean '{meant}'?") == 1
+def test_what_was_meant_is_suggested_once(words: list[str], suggestion: str) -> None:
+    result = runner.invoke(app, words)
+    assert result.exit_code == 2
+    assert result.stderr.count(f"Did you mean '{suggestion}'?") == 1
 
 
 def test_a_name_like_no_command_gets_no_suggestion() -> None:
-    done = runner.invoke(app, ["nothing"])
-    assert done.exit_code == 2
-    assert "No such command 'nothing'." in done.stderr
-    assert "Did you mean" not in done.stderr
+    result = runner.invoke(app, ["nothing"])
+    assert result.exit_code == 2
+    assert "No such command 'nothing'." in result.stderr
+    assert "Did you mean" not in result.stderr
 
 
 COMPLETING = "from orchestrator.cli.app import app; app(prog_name='plates')"
 
 
 def complete(variables: dict[str, str], *arguments: str) -> str:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", COMPLETING, *arguments],
         env={**os.environ, "PYTHONPATH": str(PROJECT), **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    return done.stdout
+    return result.stdout
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("line", "completions"),
     [
         pytest.param("plates recognize --water", [], id="nothing"),
         pytest.param("plates recognize --watch", ["--watchlist"], id="an-option"),
         pytest.param("plates recognize --device g", ["gpu"], id="a-value"),
     ],
 )
-def test_bash_is_offered(typed: str, offered: list[str]) -> None:
-    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
-    assert complete({"_PLATES_COMPLETE": "complete_bash", **words}).split() == offered
+def test_bash_is_offered(line: str, completions: list[str]) -> None:
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    assert complete({"_PLATES_COMPLETE": "complete_bash", **words}).split() == completions
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_shown_its_completion(shell: str) -> None:
-    shown = complete(
+    script = complete(
         {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}, "--show-completion", shell
     )
-    assert "_PLATES_COMPLETE=complete_" + shell in shown
+    assert "_PLATES_COMPLETE=complete_" + shell in script

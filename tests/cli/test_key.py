@@ -30,12 +30,12 @@ A = table("a", "a")
 
 def test_a_first_key_makes_the_file_for_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
-    done = run(file, "gate-north")
-    assert (done.exit_code, stat.S_IMODE(file.stat().st_mode)) == (0, 0o600)
-    key = done.stdout.removesuffix("\n")
+    result = run(file, "gate-north")
+    assert (result.exit_code, stat.S_IMODE(file.stat().st_mode)) == (0, 0o600)
+    key = result.stdout.removesuffix("\n")
     assert read_keys(file).client_of(key, LIMITS) == Client("key:gate-north", 5, 7.0, USUAL)
     assert key not in file.read_text()
-    assert done.stderr.count("\n") == 1
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_key_is_random_and_marked_as_ours(tmp_path: Path) -> None:
@@ -55,19 +55,19 @@ def test_a_key_has_the_quotas_the_role_and_the_groups_that_were_given(tmp_path: 
     assert (client.role, client.groups) == ("editor", ("n", "s"))
 
 
-@pytest.mark.parametrize("before", [f"# ours\n{table('a', 'a')}", table("a", "a").rstrip("\n")])
-def test_earlier_content_of_the_file_stays(tmp_path: Path, before: str) -> None:
+@pytest.mark.parametrize("content", [f"# ours\n{table('a', 'a')}", table("a", "a").rstrip("\n")])
+def test_earlier_content_of_the_file_stays(tmp_path: Path, content: str) -> None:
     file = tmp_path / "keys.toml"
-    file.write_text(before)
+    file.write_text(content)
     file.chmod(0o640)
     assert run(file, "b").exit_code == 0
-    assert file.read_text().startswith(before + "\n")
+    assert file.read_text().startswith(content + "\n")
     assert [*read_keys(file).by_name] == ["a", "b"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments", "said"),
+    ("text", "arguments", "message"),
     [
         pytest.param(A, ["a"], "wanted a name that no key has, got a", id="taken"),
         pytest.param(A, ["B"], "name: wanted small letters, digits and hyphens", id="name"),
@@ -85,21 +85,21 @@ def test_earlier_content_of_the_file_stays(tmp_path: Path, before: str) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_argument_or_file_is_an_error_and_nothing_is_written(
-    tmp_path: Path, text: str, arguments: list[str], said: str
+    tmp_path: Path, text: str, arguments: list[str], message: str
 ) -> None:
     file = tmp_path / "keys.toml"
     file.write_text(text)
-    done = run(file, *arguments)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("plates: ")
-    assert said in done.stderr
+    result = run(file, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("plates: ")
+    assert message in result.stderr
     assert file.read_text() == text
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    done = run(tmp_path / "none" / "keys.toml", "a")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "keys.toml: cannot be read and written: No such file" in done.stderr
+    result = run(tmp_path / "none" / "keys.toml", "a")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "keys.toml: cannot be read and written: No such file" in result.stderr
 
 
 def test_a_key_that_was_added_is_taken_out_without_a_trace(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_key_that_was_added_is_taken_out_without_a_trace(tmp_path: Path) -> No
     assert run(file, "b", "--remove").exit_code == 0
     assert file.read_text() == table("a", "a")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert [one.name for one in tmp_path.iterdir()] == ["keys.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["keys.toml"]
 
 
 def test_the_file_behind_a_link_is_written(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_file_behind_a_link_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "expected"),
     [
         pytest.param("", "", id="empty"),
         pytest.param("[b]\nx = 1\n", "[b]\nx = 1\n", id="another"),
@@ -134,8 +134,8 @@ def test_the_file_behind_a_link_is_written(tmp_path: Path) -> None:
         pytest.param('[b]\r\n\r\n[ "a" ]\r\nx = 1\r\n', "[b]\r\n", id="crlf"),
     ],
 )
-def test_only_the_table_is_left_out(text: str, left: str) -> None:
-    assert without_table(text, "a") == left
+def test_only_the_table_is_left_out(text: str, expected: str) -> None:
+    assert without_table(text, "a") == expected
 
 
 def test_a_client_alone_can_make_one(client_only: ClientOnly, tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ FILES = [
 
 
 def test_the_files_bear_the_name(tmp_path: Path) -> None:
-    written = write_pipeline("blur", tmp_path)
-    assert [str(file.relative_to(tmp_path / "blur")) for file in written] == FILES
-    assert [file for file in written if "NAME" in file.read_text()] == []
+    files = write_pipeline("blur", tmp_path)
+    assert [str(file.relative_to(tmp_path / "blur")) for file in files] == FILES
+    assert [file for file in files if "NAME" in file.read_text()] == []
     assert 'client.infer("blur"' in (tmp_path / "blur" / "client.py").read_text()
     config = read_config(tmp_path / "blur" / "model_repository" / "blur" / "config.pbtxt")
     assert [tensor.name for tensor in config.output] == ["hidden", "plates"]
@@ -35,19 +35,19 @@ def test_the_code_keeps_the_rules_of_the_project(tmp_path: Path, rule: str) -> N
     write_pipeline("blur", tmp_path)
     (tmp_path / "pyproject.toml").write_text((PROJECT / "pyproject.toml").read_text())
     ruff = [sys.executable, "-m", "ruff", *rule.split(), "blur"]
-    done = subprocess.run(ruff, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    result = subprocess.run(ruff, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "message"),
     [
         *((name, "small letters, ") for name in ("", "Blur", "1st", "_b", "a-b", "../b", "x" * 65)),
         ("yolo", "no model of the plates has, got yolo"),
     ],
 )
-def test_an_invalid_or_taken_name_is_refused(tmp_path: Path, name: str, wanted: str) -> None:
-    with pytest.raises(SettingsError, match=wanted):
+def test_an_invalid_or_taken_name_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
         write_pipeline(name, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
@@ -61,6 +61,6 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_client_alone_can_write_one(client_only: ClientOnly, tmp_path: Path) -> None:
-    done = client_only.plates("new-pipeline", "blur", "--out", tmp_path)
-    assert done.returncode == 0
-    assert done.stdout.split() == [str(tmp_path / "blur" / file) for file in FILES]
+    process = client_only.plates("new-pipeline", "blur", "--out", tmp_path)
+    assert process.returncode == 0
+    assert process.stdout.split() == [str(tmp_path / "blur" / file) for file in FILES]

@@ -31,7 +31,9 @@ class FakeClient(NoServer):
 def run(monkeypatch, tmp_path):
     monkeypatch.setattr("orchestrator.client.PlateClient", FakeClient)
     monkeypatch.chdir(tmp_path)
-    return lambda *more: CliRunner().invoke(app, ["read-crop", "--url", "somewhere:1", *more])
+    return lambda *arguments: CliRunner().invoke(
+        app, ["read-crop", "--url", "somewhere:1", *arguments]
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -43,25 +45,25 @@ def crops(tmp_path) -> None:
 
 def test_each_crop_is_a_row_and_a_file_that_is_none_is_told(run, tmp_path) -> None:
     (tmp_path / "crops" / "junk.png").write_bytes(b"junk")
-    done = run("crops")
-    assert done.exit_code == 1
-    assert done.stdout.splitlines() == [
+    result = run("crops")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
         "text       text_score  raw_text   format      crop",
         "A001AA77         0.98  A001AA7    ru_car      crops/first.png",
         "A001AA77         0.98  A001AA7    ru_car      crops/second.png",
     ]
-    assert done.stderr == "crops/junk.png: wanted a picture, got junk\n"
+    assert result.stderr == "crops/junk.png: wanted a picture, got junk\n"
 
 
 def test_an_unsure_text_is_a_question_mark(run) -> None:
-    done = run("crops/first.png", "--text-threshold", "0.9")
-    assert done.exit_code == 0
-    assert done.stdout.splitlines()[1].split() == ["?", "0.40", "A001A", "crops/first.png"]
+    result = run("crops/first.png", "--text-threshold", "0.9")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1].split() == ["?", "0.40", "A001A", "crops/first.png"]
 
 
 def test_json_has_what_a_crop_says_and_nothing_of_where(run) -> None:
-    done = run("crops/first.png", "--json")
-    assert json.loads(done.stdout) == {
+    result = run("crops/first.png", "--json")
+    assert json.loads(result.stdout) == {
         "crop": "crops/first.png",
         "text": "A001AA77",
         "text_score": 0.98,
@@ -74,9 +76,9 @@ def test_json_has_what_a_crop_says_and_nothing_of_where(run) -> None:
 
 
 def test_nothing_to_read_is_an_error(run) -> None:
-    done = run("nowhere.png")
-    assert done.exit_code == 2
-    assert done.stderr == "nowhere.png: no such file or folder\n"
+    result = run("nowhere.png")
+    assert result.exit_code == 2
+    assert result.stderr == "nowhere.png: no such file or folder\n"
 
 
 @pytest.mark.parametrize(
@@ -87,27 +89,27 @@ def test_nothing_to_read_is_an_error(run) -> None:
     ],
 )
 def test_a_key_is_shown(run, monkeypatch, url: list[str], key: str | None) -> None:
-    made: list[FakeClient] = []
+    clients: list[FakeClient] = []
 
     def make(url: str, *, key: str | None) -> FakeClient:
-        made.append(FakeClient(url, key=key))
-        return made[-1]
+        clients.append(FakeClient(url, key=key))
+        return clients[-1]
 
     monkeypatch.setattr("orchestrator.client.PlateClient", make)
     own = "orchestrator.cli.read_crop.reach_server"
     monkeypatch.setattr(own, lambda url, **options: nullcontext(url))
-    done = CliRunner().invoke(app, ["read-crop", "crops", *url], env={"PLATES_KEY": "plk_given"})
-    assert done.exit_code == 0
-    assert [client.key for client in made] == [key]
+    result = CliRunner().invoke(app, ["read-crop", "crops", *url], env={"PLATES_KEY": "plk_given"})
+    assert result.exit_code == 0
+    assert [client.key for client in clients] == [key]
 
 
 def test_a_folder_with_nothing_to_read_starts_no_server(tmp_path, monkeypatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     Path("notes.txt").touch()
-    done = CliRunner().invoke(app, ["read-crop", "."])
-    assert done.exit_code == 2
-    assert done.stderr.splitlines() == [
+    result = CliRunner().invoke(app, ["read-crop", "."])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
         ".: no pictures in this folder (JPEG, PNG, WebP or BMP)",
         "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .txt",
     ]
@@ -116,6 +118,6 @@ def test_a_folder_with_nothing_to_read_starts_no_server(tmp_path, monkeypatch) -
 def test_crops_of_recognize_can_be_read(run, tmp_path) -> None:
     (tmp_path / "1.jpg").write_bytes(to_jpeg(np.zeros((20, 90, 3), np.uint8), CROP))
     (tmp_path / "2.jpg").write_bytes(to_jpeg(np.zeros((20, 90, 3), np.uint8)))
-    done = run(".")
-    assert "  1.jpg" in done.stdout
-    assert "2.jpg" not in done.stdout
+    result = run(".")
+    assert "  1.jpg" in result.stdout
+    assert "2.jpg" not in result.stdout

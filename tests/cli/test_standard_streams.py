@@ -14,8 +14,8 @@ OPENS = """
 import os
 from orchestrator.cli.standard_streams import open_closed_streams
 open_closed_streams()
-opened = os.open(os.devnull, os.O_RDONLY)
-os.system(f'echo heard >&1 && echo {opened} > "$TOLD"')
+descriptor = os.open(os.devnull, os.O_RDONLY)
+os.system(f'echo heard >&1 && echo {descriptor} > "$TOLD"')
 """
 
 
@@ -23,8 +23,10 @@ os.system(f'echo heard >&1 && echo {opened} > "$TOLD"')
 def test_a_full_disk_ends_nothing(*, err: bool) -> None:
     with Path("/dev/full").open("w") as full:
         streams = {"stderr" if err else "stdout": full}
-        done = subprocess.run([sys.executable, "-c", SAYS.format(err=err)], check=False, **streams)
-    assert done.returncode == 0
+        process = subprocess.run(
+            [sys.executable, "-c", SAYS.format(err=err)], check=False, **streams
+        )
+    assert process.returncode == 0
 
 
 def test_a_reader_that_hung_up_ends_nothing() -> None:

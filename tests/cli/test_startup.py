@@ -23,7 +23,7 @@ FLAGS = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0)
 
 
 @pytest.fixture
-def foreign(tmp_path: Path) -> Path:
+def foreign_repository(tmp_path: Path) -> Path:
     """A model repository that lacks our models."""
     (tmp_path / "double").mkdir()
     (tmp_path / "double" / "config.pbtxt").write_text('backend: "python"')
@@ -37,7 +37,7 @@ def test_the_gateway_is_told_how_to_call_triton() -> None:
     assert gateway.served_models == ("plate_recognition", "plate_reader")
     fronts = (gateway.http, gateway.grpc, gateway.metrics)
     ports = {options.http_port, options.grpc_port, options.metrics_port}
-    assert len(ports | {one.port for one in fronts} | {0}) == 7
+    assert len(ports | {address.port for address in fronts} | {0}) == 7
 
 
 def test_no_port_is_wanted_twice() -> None:
@@ -46,15 +46,15 @@ def test_no_port_is_wanted_twice() -> None:
         check_services(replace(TRITON, http_port=port), replace(FLAGS, http_port=port))
 
 
-def test_models_of_others_are_served_by_their_names(foreign: Path) -> None:
+def test_models_of_others_are_served_by_their_names(foreign_repository: Path) -> None:
     flags = replace(FLAGS, models=("double",))
-    options, gateway = check_services(replace(TRITON, repository=foreign), flags)
+    options, gateway = check_services(replace(TRITON, repository=foreign_repository), flags)
     assert (gateway.has_plates, gateway.served_models) == (False, ("double",))
-    said = welcome(options, gateway)
-    assert "models: double\n" in said
-    assert f"curl http://localhost:{gateway.http.port}/v2/models/NAME\n" in said
-    assert "page" not in said
-    _, gateway = check_services(replace(TRITON, beside=(foreign,)), flags)
+    message = welcome(options, gateway)
+    assert "models: double\n" in message
+    assert f"curl http://localhost:{gateway.http.port}/v2/models/NAME\n" in message
+    assert "page" not in message
+    _, gateway = check_services(replace(TRITON, beside=(foreign_repository,)), flags)
     assert gateway.served_models == ("plate_recognition", "plate_reader", "double")
 
 
@@ -66,19 +66,21 @@ def test_models_of_others_are_served_by_their_names(foreign: Path) -> None:
     ],
 )
 def test_a_gateway_without_a_model_is_refused(
-    models: tuple[str, ...], message: str, foreign: Path
+    models: tuple[str, ...], message: str, foreign_repository: Path
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        check_services(replace(TRITON, repository=foreign), replace(FLAGS, models=models))
+        check_services(
+            replace(TRITON, repository=foreign_repository), replace(FLAGS, models=models)
+        )
 
 
-def test_bare_triton_is_said_to_be_bare(foreign: Path) -> None:
-    options, gateway = check_services(replace(TRITON, repository=foreign), None)
+def test_bare_triton_is_said_to_be_bare(foreign_repository: Path) -> None:
+    options, gateway = check_services(replace(TRITON, repository=foreign_repository), None)
     assert gateway is None
-    said = welcome(options, None)
-    assert "bare Triton, without the gateway\n" in said
-    assert "models: double\n" in said
-    assert "/v1/recognize" not in said
+    message = welcome(options, None)
+    assert "bare Triton, without the gateway\n" in message
+    assert "models: double\n" in message
+    assert "/v1/recognize" not in message
     assert "street.jpg --url localhost:8000\n" in welcome(ServerOptions(), None)
 
 
@@ -87,9 +89,9 @@ def serve() -> Callable[..., str]:
     """Run the command where it cannot start; return its error message."""
 
     def run(*flags: str) -> str:
-        done = CliRunner().invoke(app, ["serve", *flags], env={"PLATES_ADMIN_KEY": ""})
-        assert done.exit_code == 2
-        return re.sub(r"\s+", " ", done.stderr)
+        result = CliRunner().invoke(app, ["serve", *flags], env={"PLATES_ADMIN_KEY": ""})
+        assert result.exit_code == 2
+        return re.sub(r"\s+", " ", result.stderr)
 
     return run
 
@@ -187,12 +189,12 @@ def test_the_welcome_names_what_there_is() -> None:
         certificate=Path("c"),
         cameras=Path("CAMERAS.toml"),
     )
-    said = welcome(ServerOptions(explicit=True, http_port=9000), options)
-    assert "  live     https://[::1]:8000/live\n" in said
-    assert "  REST     https://[::1]:8000/v1/recognize\n" in said
-    assert "  metrics  http://192.0.2.7:9090/metrics\n" in said
-    assert "  admin    http://127.0.0.1:9000/v2/repository, with PLATES_ADMIN_KEY\n" in said
-    assert "gRPC" not in said
+    message = welcome(ServerOptions(explicit=True, http_port=9000), options)
+    assert "  live     https://[::1]:8000/live\n" in message
+    assert "  REST     https://[::1]:8000/v1/recognize\n" in message
+    assert "  metrics  http://192.0.2.7:9090/metrics\n" in message
+    assert "  admin    http://127.0.0.1:9000/v2/repository, with PLATES_ADMIN_KEY\n" in message
+    assert "gRPC" not in message
 
 
 @pytest.mark.parametrize(
@@ -225,5 +227,5 @@ def test_the_welcome_names_what_there_is() -> None:
 def test_the_welcome_says_how_to_call_the_gateway(
     options: GatewayOptions, lines: list[str]
 ) -> None:
-    said = welcome(ServerOptions(), options).splitlines()
-    assert [line for line in said if line in lines] == lines
+    message = welcome(ServerOptions(), options).splitlines()
+    assert [line for line in message if line in lines] == lines

@@ -31,14 +31,21 @@ def make_certificate(folder: Path, names: str) -> Certificate:
     """
     if shutil.which("openssl") is None:
         pytest.skip("needs the program openssl, which makes a certificate")
-    made = Certificate(folder / "chain.pem", folder / "key.pem")
+    certificate = Certificate(folder / "chain.pem", folder / "key.pem")
     command = (
         "openssl req -x509 -days 2 -subj /CN=test -nodes -newkey ec -pkeyopt "
         "ec_paramgen_curve:prime256v1 -addext keyUsage=critical,digitalSignature,keyCertSign"
     )
-    files = ["-addext", f"subjectAltName={names}", "-out", made.chain, "-keyout", made.private_key]
+    files = [
+        "-addext",
+        f"subjectAltName={names}",
+        "-out",
+        certificate.chain,
+        "-keyout",
+        certificate.private_key,
+    ]
     subprocess.run([*command.split(), *files], check=True, capture_output=True)
-    return made
+    return certificate
 
 
 def over_tls(handle: Handle, certificate: Certificate) -> Handle:
@@ -47,7 +54,7 @@ def over_tls(handle: Handle, certificate: Certificate) -> Handle:
     context.load_cert_chain(certificate.chain, certificate.private_key)
 
     def serve(connection: socket.socket) -> None:
-        with context.wrap_socket(connection, server_side=True) as secured:
-            handle(secured)
+        with context.wrap_socket(connection, server_side=True) as tls_connection:
+            handle(tls_connection)
 
     return serve

@@ -33,7 +33,7 @@ print(json.dumps(results))
 """
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """Exit status and output of a command that has ended."""
 
     returncode: int
@@ -47,11 +47,11 @@ class ClientOnly:
     def __init__(self, site: Path) -> None:
         self.site = site
         self.paths = [site]
-        needed = {NAME: metadata.distribution(NAME)}
+        distributions = {NAME: metadata.distribution(NAME)}
         for requirement in map(Requirement, metadata.requires(NAME) or ()):
             if _is_for(requirement, {""}):
-                _gather(requirement, needed)
-        for distribution in needed.values():
+                _gather(requirement, distributions)
+        for distribution in distributions.values():
             for top in {file.parts[0] for file in distribution.files or ()} - {".."}:
                 _link(site / top, Path(str(distribution.locate_file(top))))
         _link(site / "orchestrator", PROJECT / "orchestrator")
@@ -73,25 +73,27 @@ class ClientOnly:
             check=False,
         )
 
-    def plates(self, *arguments: object) -> Done:
+    def plates(self, *arguments: object) -> CommandResult:
         """Run a command of `plates`."""
         return self.plates_in_turn(arguments)[0]
 
-    def plates_in_turn(self, *commands: Sequence[object]) -> list[Done]:
+    def plates_in_turn(self, *commands: Sequence[object]) -> list[CommandResult]:
         """Run several `plates` commands in one process, because its start takes long."""
         arguments = json.dumps([[*map(str, command)] for command in commands])
-        return [Done(*done) for done in json.loads(self.run(COMMANDS, arguments).stdout)]
+        return [
+            CommandResult(*result) for result in json.loads(self.run(COMMANDS, arguments).stdout)
+        ]
 
 
-def _gather(requirement: Requirement, needed: dict[str, metadata.Distribution]) -> None:
+def _gather(requirement: Requirement, distributions: dict[str, metadata.Distribution]) -> None:
     """Add a requirement's packages, and those of its own requirements."""
     key = f"{requirement.name} {sorted(requirement.extras)}"
-    if key in needed:
+    if key in distributions:
         return
-    needed[key] = metadata.distribution(requirement.name)
-    for inner in map(Requirement, needed[key].requires or ()):
+    distributions[key] = metadata.distribution(requirement.name)
+    for inner in map(Requirement, distributions[key].requires or ()):
         if _is_for(inner, {"", *requirement.extras}):
-            _gather(inner, needed)
+            _gather(inner, distributions)
 
 
 def _is_for(requirement: Requirement, extras: set[str]) -> bool:

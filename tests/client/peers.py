@@ -32,13 +32,13 @@ def listening(handle: Handle) -> Iterator[str]:
 def deaf() -> Iterator[str]:
     """Listen, but accept no connection, as if a firewall dropped the packets."""
     with closing(socket.create_server(("127.0.0.1", 0), backlog=0)) as listener:
-        waiting = [socket.socket() for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(listener.getsockname())
+        clients = [socket.socket() for _ in range(4)]
+        for client in clients:
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
         yield address_of(listener)
-        for one in waiting:
-            one.close()
+        for client in clients:
+            client.close()
 
 
 def address_of(listener: socket.socket) -> str:
@@ -58,19 +58,19 @@ def _accept(listener: socket.socket, handle: Handle) -> None:
 
 def receive(connection: socket.socket) -> bytes:
     """Return one whole request; empty if the client has closed the connection."""
-    received = b""
-    while b"\r\n\r\n" not in received:
-        more = connection.recv(65536)
-        if not more:
+    request = b""
+    while b"\r\n\r\n" not in request:
+        part = connection.recv(65536)
+        if not part:
             return b""
-        received += more
-    head, _, body = received.partition(b"\r\n\r\n")
+        request += part
+    head, _, body = request.partition(b"\r\n\r\n")
     length = re.search(rb"(?im)^content-length: (\d+)", head)
     while len(body) < (int(length[1]) if length else 0):
-        more = connection.recv(65536)
-        if not more:
+        part = connection.recv(65536)
+        if not part:
             return b""
-        body += more
+        body += part
     return head + b"\r\n\r\n" + body
 
 
@@ -104,7 +104,9 @@ def answer_of(outputs: list[dict[str, object]]) -> bytes:
 
 NO_PLATES = answer_of(outputs())
 NO_PLATES_OVER_GRPC = pb.ModelInferResponse(
-    outputs=[{name: one[name] for name in ("name", "datatype", "shape")} for one in outputs()],
+    outputs=[
+        {name: output[name] for name in ("name", "datatype", "shape")} for output in outputs()
+    ],
     raw_output_contents=[b"" for _ in outputs()],
 ).SerializeToString()
 WITHOUT_END = struct.pack("ii", 1, 0)

@@ -77,8 +77,8 @@ def test_it_has_the_methods_and_parameters_of_the_other_client() -> None:
     )
     assert ours == theirs
     assert inspect.signature(AsyncPlateClient) == inspect.signature(PlateClient)
-    taken = inspect.signature(PlateClient.recognize).parameters.keys()
-    assert taken - {"self", "picture", "request_id"} == RequestOptions.__annotations__.keys()
+    parameters = inspect.signature(PlateClient.recognize).parameters.keys()
+    assert parameters - {"self", "picture", "request_id"} == RequestOptions.__annotations__.keys()
 
 
 def test_many_tasks_call_at_the_same_time() -> None:
@@ -160,9 +160,9 @@ def test_errors_are_those_of_the_other_client(answer: bytes, kind: type, message
         receive(connection)
         connection.sendall(answer)
 
-    with listening(handle) as url, pytest.raises(kind, match=message) as raised:
+    with listening(handle) as url, pytest.raises(kind, match=message) as failure:
         use(url, recognize)
-    assert type(raised.value) is kind
+    assert type(failure.value) is kind
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
@@ -210,21 +210,21 @@ class Waits:
     """Holds the first call until its client disconnects, and answers all others."""
 
     def __init__(self) -> None:
-        self.called, self.hung_up = threading.Event(), threading.Event()
+        self.is_called, self.hung_up = threading.Event(), threading.Event()
 
     def over_http(self, connection: socket.socket) -> None:
         while receive(connection):
-            if self.called.is_set():
+            if self.is_called.is_set():
                 connection.sendall(NO_PLATES)
             else:
-                self.called.set()
+                self.is_called.set()
                 say_nothing(connection)
                 self.hung_up.set()
 
     def over_grpc(self, _: bytes, context: grpc.ServicerContext) -> bytes:
-        if not self.called.is_set():
+        if not self.is_called.is_set():
             context.add_callback(self.hung_up.set)
-            self.called.set()
+            self.is_called.set()
             self.hung_up.wait(20)
         return NO_PLATES_OVER_GRPC
 
@@ -236,7 +236,7 @@ def test_a_task_that_is_cancelled_ends_its_call_and_no_other(scheme: str) -> Non
 
     async def cancel_and_call(client: AsyncPlateClient) -> Plates:
         task = asyncio.ensure_future(recognize(client))
-        assert await asyncio.to_thread(waits.called.wait, 20)
+        assert await asyncio.to_thread(waits.is_called.wait, 20)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -253,16 +253,16 @@ def test_a_task_that_is_cancelled_ends_its_call_and_no_other(scheme: str) -> Non
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
 def test_closing_a_client_ends_its_calls(scheme: str) -> None:
-    called = threading.Event()
+    is_called = threading.Event()
 
     def notice(connection: socket.socket) -> None:
         connection.recv(1)
-        called.set()
+        is_called.set()
         say_nothing(connection)
 
     async def close_while_calling(client: AsyncPlateClient) -> None:
         task = asyncio.ensure_future(recognize(client))
-        await asyncio.to_thread(called.wait, 20)
+        await asyncio.to_thread(is_called.wait, 20)
         await asyncio.sleep(0.05)
         await client.close()
         await task
@@ -324,15 +324,15 @@ def test_http_uses_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_picture_that_fails_does_not_affect_others() -> None:
     async def recognize_all(client: AsyncPlateClient) -> list[object]:
         pictures = [PICTURE, b"", "nowhere.jpg", PICTURE]
-        return [type(found.outcome) async for found in client.recognize_many(pictures)]
+        return [type(result.outcome) async for result in client.recognize_many(pictures)]
 
     with listening(answer_all) as url:
-        wanted = [Plates, PictureError, PictureError, Plates]
-        assert use(url, recognize_all) == wanted
+        kinds = [Plates, PictureError, PictureError, Plates]
+        assert use(url, recognize_all) == kinds
         with PlateClient(url) as client:
-            found = list(client.recognize_many([PICTURE, b"", "nowhere.jpg", PICTURE]))
-    assert [type(one.outcome) for one in found] == wanted
-    assert [one.picture for one in found] == [PICTURE, b"", "nowhere.jpg", PICTURE]
+            results = list(client.recognize_many([PICTURE, b"", "nowhere.jpg", PICTURE]))
+    assert [type(result.outcome) for result in results] == kinds
+    assert [result.picture for result in results] == [PICTURE, b"", "nowhere.jpg", PICTURE]
 
 
 @pytest.mark.parametrize("client", [PlateClient, AsyncPlateClient])

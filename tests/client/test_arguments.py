@@ -32,7 +32,7 @@ def recording() -> Iterator[tuple[str, list[bytes]]]:
         yield url, requests
 
 
-def sent(**options: object) -> dict[str, object]:
+def send_and_parse(**options: object) -> dict[str, object]:
     """Return the JSON of the request that a client sends for these arguments."""
     with recording() as (url, requests), PlateClient(url, timeout_s=20) as client:
         client.recognize(**{"picture": PICTURE, **options})
@@ -53,8 +53,8 @@ def test_an_http_url_may_be(url: str, path: bytes) -> None:
     with recording() as (address, requests):
         with PlateClient(url.format(address), timeout_s=20) as client:
             client.recognize(PICTURE)
-        wanted = b"POST " + path + b"models/plate_recognition/infer HTTP/1.1\r\n"
-        assert requests[0].startswith(wanted + b"Host: " + address.encode() + b"\r\n")
+        request_line = b"POST " + path + b"models/plate_recognition/infer HTTP/1.1\r\n"
+        assert requests[0].startswith(request_line + b"Host: " + address.encode() + b"\r\n")
 
 
 @pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="needs IPv6")
@@ -101,9 +101,9 @@ def test_other_urls_are_errors(url) -> None:
 
 
 def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
-    with pytest.raises(ServerError, match="got one with a user or password") as raised:
+    with pytest.raises(ServerError, match="got one with a user or password") as failure:
         PlateClient("http://me:secret@localhost:8000")
-    assert "secret" not in str(raised.value)
+    assert "secret" not in str(failure.value)
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1, math.nan, math.inf, "5", None, True, 1e9])
@@ -116,7 +116,7 @@ def test_other_timeouts_are_errors(timeout_s) -> None:
     "roi", ["0,10,640,480.5", (0, 10, 640, 480.5), np.array([0, 10, 640, 480.5], np.float32)]
 )
 def test_a_region_may_be_text_or_four_numbers(roi) -> None:
-    assert sent(roi=roi)["parameters"] == {"roi": "0,10,640,480.5"}
+    assert send_and_parse(roi=roi)["parameters"] == {"roi": "0,10,640,480.5"}
 
 
 @pytest.mark.parametrize("roi", [(), (1, 2, 3), range(5), 7, (1, 2, 3, "right"), (1, 2, 3, None)])
@@ -129,8 +129,10 @@ def test_other_regions_are_errors(roi) -> None:
 
 
 def test_numbers_of_numpy_are_parameters() -> None:
-    given = sent(detection_threshold=np.float32(0.5), max_plates=np.int64(3))["parameters"]
-    assert given == {"detection_threshold": 0.5, "max_plates": 3}
+    parameters = send_and_parse(detection_threshold=np.float32(0.5), max_plates=np.int64(3))[
+        "parameters"
+    ]
+    assert parameters == {"detection_threshold": 0.5, "max_plates": 3}
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_parameters_that_no_request_can_carry_are_errors(url: str, options, mess
     ],
 )
 def test_a_picture_travels_as_the_input_of_its_kind(make: Callable[[], object], name: str) -> None:
-    (tensor,) = sent(picture=make())["inputs"]
+    (tensor,) = send_and_parse(picture=make())["inputs"]
     assert tensor["name"] == name
 
 

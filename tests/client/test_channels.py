@@ -95,8 +95,8 @@ def test_a_rejected_key_is_in_no_message(method: str, caplog: pytest.LogCaptureF
     with (
         listening(refuse) as url,
         PlateClient(url, key=KEY, timeout_s=20, retries=3) as client,
-        pytest.raises(RequestError, match=r"^the key is not known") as raised,
+        pytest.raises(RequestError, match=r"^the key is not known") as failure,
     ):
         getattr(client, method)(*arguments)
     assert client.retried == 0
-    assert KEY not in f"{raised.value!r} {client!r} {caplog.text}"
+    assert KEY not in f"{failure.value!r} {client!r} {caplog.text}"

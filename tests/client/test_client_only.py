@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.host.distribution import needs_told
+from orchestrator.host.distribution import explain_missing_package
 from tests.client.client_only import ClientOnly
 
 BRINGS = "; pip install -e '.[server]' in the checkout brings it\n"
@@ -34,32 +34,34 @@ from importlib.util import find_spec
 from orchestrator import Plate, PlateClient, Plates, Settings
 print([*map(find_spec, sys.argv[1:])])
 """
-    done = client_only.run(code, *packages)
-    assert (done.stdout, done.stderr) == (f"{[None] * len(packages)}\n", "")
+    result = client_only.run(code, *packages)
+    assert (result.stdout, result.stderr) == (f"{[None] * len(packages)}\n", "")
 
 
 def test_commands_name_the_missing_package(client_only: ClientOnly) -> None:
-    done = client_only.in_checkout().plates_in_turn(*NEEDING_MORE)
+    results = client_only.in_checkout().plates_in_turn(*NEEDING_MORE)
     sentence = re.compile(
         r"(starting Triton \.\.\.\n)?.+ is not installed, since a client needs none"
         + re.escape(BRINGS)
     )
-    wrong = {
-        command: one
-        for command, one in zip(NEEDING_MORE, done, strict=True)
-        if (one.returncode, one.stdout) != (2, "") or not sentence.fullmatch(one.stderr)
+    wrong_results = {
+        command: result
+        for command, result in zip(NEEDING_MORE, results, strict=True)
+        if (result.returncode, result.stdout) != (2, "") or not sentence.fullmatch(result.stderr)
     }
-    assert wrong == {}
+    assert wrong_results == {}
 
 
 def test_commands_of_the_workshop_are_there_in_a_checkout_alone(client_only: ClientOnly) -> None:
-    *installed, whole = client_only.plates_in_turn(*[(name,) for name in WORKSHOP], ("--help",))
-    assert [done.stderr.count(f"No such command '{name}'")
-            for name, done in zip(WORKSHOP, installed, strict=True)] == [1] * 4  # fmt: skip
-    assert (whole.returncode, whole.stderr) == (0, "")
-    assert "plates" in whole.stdout
-    helped = client_only.in_checkout().plates_in_turn(*[(name, "--help") for name in WORKSHOP])
-    assert [done.returncode for done in helped] == [0] * 4
+    *results, help_result = client_only.plates_in_turn(*[(name,) for name in WORKSHOP], ("--help",))
+    assert [result.stderr.count(f"No such command '{name}'")
+            for name, result in zip(WORKSHOP, results, strict=True)] == [1] * 4  # fmt: skip
+    assert (help_result.returncode, help_result.stderr) == (0, "")
+    assert "plates" in help_result.stdout
+    help_results = client_only.in_checkout().plates_in_turn(
+        *[(name, "--help") for name in WORKSHOP]
+    )
+    assert [result.returncode for result in help_results] == [0] * 4
 
 
 def test_recognize_says_before_the_request_what_it_needs(
@@ -67,25 +69,30 @@ def test_recognize_says_before_the_request_what_it_needs(
 ) -> None:
     picture = tmp_path / "car.jpg"
     picture.touch()
-    served, drawn = client_only.plates_in_turn(
+    server_result, drawing_result = client_only.plates_in_turn(
         ("recognize", "/dev/null"),
         ("recognize", picture, "--url", "nowhere:1", "--annotate", tmp_path),
     )
-    assert served.stderr.startswith(
+    assert server_result.stderr.startswith(
         "plates: without --url host:port a server is started: the package"
     )
-    assert drawn.returncode == 2
-    assert drawn.stderr.startswith("plates: the package cv2 is not installed, since a client")
-    assert "pip install opencv-python-headless, or " in drawn.stderr
+    assert drawing_result.returncode == 2
+    assert drawing_result.stderr.startswith(
+        "plates: the package cv2 is not installed, since a client"
+    )
+    assert "pip install opencv-python-headless, or " in drawing_result.stderr
 
 
 def test_a_function_names_the_missing_package(client_only: ClientOnly) -> None:
-    done = client_only.run("from orchestrator import load_networks")
-    assert done.returncode == 1
-    assert "ExtraError: the package " in done.stderr
-    assert done.stderr.endswith(BRINGS)
+    result = client_only.run("from orchestrator import load_networks")
+    assert result.returncode == 1
+    assert "ExtraError: the package " in result.stderr
+    assert result.stderr.endswith(BRINGS)
 
 
 def test_other_missing_modules_are_not_blamed_on_the_extra() -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere'$"), needs_told():
+    with (
+        pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere'$"),
+        explain_missing_package(),
+    ):
         import_module("nowhere")

@@ -73,9 +73,9 @@ def _release_silent_servers() -> Iterator[None]:
 
 @contextmanager
 def soon() -> Iterator[None]:
-    began = time.monotonic()
+    start_s = time.monotonic()
     yield
-    assert time.monotonic() - began < FAR_LESS_THAN_FOR_EVER_S
+    assert time.monotonic() - start_s < FAR_LESS_THAN_FOR_EVER_S
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n"

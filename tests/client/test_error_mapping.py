@@ -44,9 +44,9 @@ PICTURE = b"a picture"
 
 
 def fault_of(message: str, status: str) -> Exception:
-    with pytest.raises(RequestError) as raised, translate_errors("localhost:8000", 1, "1f2e"):
+    with pytest.raises(RequestError) as failure, translate_errors("localhost:8000", 1, "1f2e"):
         raise InferenceServerException(message, status=status)
-    return raised.value
+    return failure.value
 
 
 @cache
@@ -126,8 +126,11 @@ def make(error: type[Exception]) -> Exception:
         parameters = inspect.signature(error).parameters.values()
     except ValueError:  # classes without an `__init__` of their own take any arguments
         return error("failed")
-    needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
-    return error(*(OSError(5, "failed") for one in needed if one.kind < one.VAR_POSITIONAL))
+    needed_count = sum(
+        parameter.default is parameter.empty and parameter.kind < parameter.VAR_POSITIONAL
+        for parameter in parameters
+    )
+    return error(*[OSError(5, "failed")] * needed_count)
 
 
 FOREIGN = [
@@ -151,23 +154,23 @@ def test_no_error_of_a_library_reaches_the_caller(error: type[Exception]) -> Non
 
 def test_our_own_errors_pass_unchanged() -> None:
     error = ModelError("yolo: failed")
-    with pytest.raises(ModelError) as raised, translate_errors("localhost:8000", 1, "1f2e"):
+    with pytest.raises(ModelError) as failure, translate_errors("localhost:8000", 1, "1f2e"):
         raise error
-    assert raised.value is error
+    assert failure.value is error
 
 
 def fail(url: str) -> PlateError:
-    with PlateClient(url, timeout_s=20) as client, pytest.raises(PlateError) as raised:
+    with PlateClient(url, timeout_s=20) as client, pytest.raises(PlateError) as failure:
         client.recognize(PICTURE)
-    return raised.value
+    return failure.value
 
 
 def fail_async(url: str) -> PlateError:
     async def run() -> PlateError:
         async with AsyncPlateClient(url, timeout_s=20) as client:
-            with pytest.raises(PlateError) as raised:
+            with pytest.raises(PlateError) as failure:
                 await client.recognize(PICTURE)
-        return raised.value
+        return failure.value
 
     return asyncio.run(run())
 
@@ -177,7 +180,7 @@ both = pytest.mark.parametrize("fail", [fail, fail_async])
 
 @both
 @pytest.mark.parametrize(
-    ("response", "wanted"),
+    ("response", "expected_response"),
     [
         pytest.param(reply(503, b'{"error": "full"}'), ErrorResponse(503), id="no-pause"),
         pytest.param(
@@ -197,14 +200,14 @@ both = pytest.mark.parametrize("fail", [fail, fail_async])
     ],
 )
 def test_an_error_carries_the_http_response(
-    fail: Callable[[str], PlateError], response: bytes, wanted: ErrorResponse
+    fail: Callable[[str], PlateError], response: bytes, expected_response: ErrorResponse
 ) -> None:
     def respond(connection: socket.socket) -> None:
         receive(connection)
         connection.sendall(response)
 
     with listening(respond) as url:
-        assert fail(url).response == wanted
+        assert fail(url).response == expected_response
 
 
 @pytest.fixture(scope="module")
@@ -229,9 +232,9 @@ def test_an_error_carries_the_grpc_code_and_the_pause(
 
 
 def test_an_error_of_the_client_has_an_empty_response() -> None:
-    with PlateClient("127.0.0.1:9") as client, pytest.raises(PlateError) as raised:
+    with PlateClient("127.0.0.1:9") as client, pytest.raises(PlateError) as failure:
         client.recognize(b"")
-    assert raised.value.response == ErrorResponse()
+    assert failure.value.response == ErrorResponse()
 
 
 def test_a_pickled_error_keeps_its_response() -> None:
@@ -263,9 +266,9 @@ both = pytest.mark.parametrize("recognize", [call, call_async])
 @both
 def test_a_retry_waits_as_long_as_the_server_asks(recognize: Callable) -> None:
     transport = FakeTransport(full(0.3), Plates())
-    began = time.monotonic()
+    start_s = time.monotonic()
     assert recognize(transport, retries=1) == Plates()
-    assert time.monotonic() - began >= 0.3
+    assert time.monotonic() - start_s >= 0.3
     assert len(transport.requests) == 2
 
 

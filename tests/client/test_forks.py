@@ -39,7 +39,7 @@ for url in sys.argv[1:]:
 listener = socket.create_server(("127.0.0.1", 0))
 client = PlateClient("grpc://127.0.0.1:%d" % listener.getsockname()[1], timeout_s=600)
 threading.Thread(target=client.recognize, args=(b"a picture",), daemon=True).start()
-kept, _ = listener.accept()  # without a response: the call goes on
+connection, _ = listener.accept()  # without a response: the call goes on
 
 def call_over_grpc():
     for call in (lambda: client.recognize(b"a picture"), client.is_ready):
@@ -72,9 +72,9 @@ def forks(certificate: Certificate) -> Iterator[Forks]:
     ):
         patch.setenv("SSL_CERT_FILE", str(certificate.chain))
         command = [*PYTHON, FORKING, http_url, f"https://{https_address}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        yield Forks(done.stdout.splitlines(), http, https)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert process.returncode == 0, process.stderr
+        yield Forks(process.stdout.splitlines(), http, https)
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

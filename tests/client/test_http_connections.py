@@ -61,9 +61,9 @@ def test_an_idle_connection_keeps_no_body(connect, requests: int) -> None:
     for _ in range(requests):
         body = Body(b"a picture")
         pool.send(OutgoingRequest("POST", "/", body), 20)
-    sent = weakref.ref(body)
+    reference = weakref.ref(body)
     del body
-    assert sent() is None
+    assert reference() is None
 
 
 def test_connections_beyond_the_limit_are_closed_after_their_request(
@@ -71,19 +71,19 @@ def test_connections_beyond_the_limit_are_closed_after_their_request(
 ) -> None:
     monkeypatch.setattr("orchestrator.client.http_connections.CONNECTIONS", 2)
     all_are_there = threading.Barrier(3, timeout=60)
-    closed = threading.Semaphore(0)
+    closings = threading.Semaphore(0)
 
     def respond_when_all_are_there(connection: socket.socket) -> None:
         while receive(connection):
             all_are_there.wait()
             connection.sendall(OK)
-        closed.release()
+        closings.release()
 
     pool = connect(respond_when_all_are_there)
     with ThreadPoolExecutor(3) as threads:
-        assert all(one.status == 200 for one in threads.map(post, [pool] * 3))
-    assert closed.acquire(timeout=20)
-    assert not closed.acquire(blocking=False)
+        assert all(response.status == 200 for response in threads.map(post, [pool] * 3))
+    assert closings.acquire(timeout=20)
+    assert not closings.acquire(blocking=False)
 
 
 def test_idle_connections_are_a_stack_with_a_limit() -> None:
@@ -99,16 +99,16 @@ def test_idle_connections_are_a_stack_with_a_limit() -> None:
 
 def test_a_connection_that_was_closed_while_idle_is_replaced(connect) -> None:
     server = CountingServer(OK, goes_on=False, listens_on=False)
-    closed = threading.Event()
+    is_closed = threading.Event()
 
     def close_after_one(connection: socket.socket) -> None:
         server(connection)
         connection.close()
-        closed.set()
+        is_closed.set()
 
     pool = connect(close_after_one)
     post(pool)
-    assert closed.wait(60)
+    assert is_closed.wait(60)
     assert post(pool).status == 200
     assert (server.connections, server.requests) == (2, 2)
 

@@ -52,11 +52,11 @@ class Source:
     """An endless source of numbers that records the last one."""
 
     def __init__(self) -> None:
-        self.taken = 0
+        self.count = 0
 
     def __iter__(self) -> Iterator[int]:
         for item in itertools.count():
-            self.taken = item + 1
+            self.count = item + 1
             yield item
 
 
@@ -70,9 +70,9 @@ def test_threads_take_no_more_items_than_there_is_room_for() -> None:
     threading.Timer(0.2, first_ends.set).start()
     with closing(work_in_order(work, source, 3)) as results:
         assert next(results) == 0
-        assert source.taken == ROOM * 3
+        assert source.count == ROOM * 3
         assert next(results) == 1
-        assert source.taken <= ROOM * 3 + 1
+        assert source.count <= ROOM * 3 + 1
 
 
 def test_tasks_take_no_more_items_than_there_is_room_for() -> None:
@@ -87,33 +87,33 @@ def test_tasks_take_no_more_items_than_there_is_room_for() -> None:
         asyncio.get_running_loop().call_later(0.05, first_ends.set)
         async with aclosing(work_in_order_async(work, source, 3)) as results:
             assert await anext(results) == 0
-            assert source.taken == ROOM * 3
+            assert source.count == ROOM * 3
 
     asyncio.run(run())
 
 
 def test_no_more_threads_work_than_in_flight() -> None:
-    at_work, most, lock = set(), [], threading.Lock()
+    at_work, counts, lock = set(), [], threading.Lock()
 
     def work(item: int) -> int:
         with lock:
             at_work.add(item)
-            most.append(len(at_work))
+            counts.append(len(at_work))
         threading.Event().wait(0.002)
         with lock:
             at_work.remove(item)
         return item
 
     in_threads(work, range(30), 2)
-    assert max(most) == 2
+    assert max(counts) == 2
 
 
 def test_no_more_tasks_work_than_in_flight() -> None:
-    at_work, most = set(), []
+    at_work, counts = set(), []
 
     async def work(item: int) -> int:
         at_work.add(item)
-        most.append(len(at_work))
+        counts.append(len(at_work))
         await asyncio.sleep(0.002)
         at_work.remove(item)
         return item
@@ -122,27 +122,27 @@ def test_no_more_tasks_work_than_in_flight() -> None:
         assert [item async for item in work_in_order_async(work, range(30), 2)] == [*range(30)]
 
     asyncio.run(run())
-    assert max(most) == 2
+    assert max(counts) == 2
 
 
 def test_a_ready_result_waits_for_one_more_item_at_most() -> None:
     """As with a camera, the next item comes late."""
     source = Source()
-    ended = [threading.Event() for _ in range(4)]
+    ends = [threading.Event() for _ in range(4)]
 
     def frames() -> Iterator[int]:
         for item in source:
             if item:
-                assert ended[item - 1].wait(20)
+                assert ends[item - 1].wait(20)
             yield item
 
     def work(item: int) -> int:
-        ended[item].set()
+        ends[item].set()
         return item
 
     with closing(work_in_order(work, frames(), 8)) as results:
         assert [next(results) for _ in range(2)] == [0, 1]
-        assert source.taken <= 4
+        assert source.count <= 4
 
 
 SLOW = 3
@@ -172,7 +172,7 @@ def test_after_a_slow_result_threads_give_back_all_that_are_ready() -> None:
 
     with closing(work_in_order(work, frames(), 8)) as results:
         assert [next(results) for _ in range(LAST + 1)] == [*range(LAST + 1)]
-        assert source.taken <= LAST + 2
+        assert source.count <= LAST + 2
 
 
 def test_after_a_slow_result_tasks_give_back_all_that_are_ready() -> None:
@@ -193,13 +193,13 @@ def test_after_a_slow_result_tasks_give_back_all_that_are_ready() -> None:
 
         async with aclosing(work_in_order_async(work, frames(), 8)) as results:
             assert [await anext(results) for _ in range(LAST + 1)] == [*range(LAST + 1)]
-        assert source.taken <= LAST + 2
+        assert source.count <= LAST + 2
 
     asyncio.run(run())
 
 
 def test_closing_early_cancels_the_work_that_has_not_begun() -> None:
-    source, begun, released = Source(), set(), []
+    source, begun_items, releases = Source(), set(), []
     is_full, release = threading.Event(), threading.Event()
 
     def items() -> Iterator[int]:
@@ -209,33 +209,33 @@ def test_closing_early_cancels_the_work_that_has_not_begun() -> None:
                 is_full.set()
 
     def work(item: int) -> int:
-        begun.add(item)
+        begun_items.add(item)
         if item:
-            released.append(release.wait(20))
+            releases.append(release.wait(20))
         else:
             assert is_full.wait(20)
         return item
 
     results = work_in_order(work, items(), 2)
     assert next(results) == 0
-    assert source.taken == ROOM * 2
+    assert source.count == ROOM * 2
     results.close()
     release.set()
     for thread in threading.enumerate():
         if thread.name.startswith("plates"):
             thread.join(20)
-    assert begun <= {0, 1, 2}
-    assert all(released)  # otherwise the close waited for the work
+    assert begun_items <= {0, 1, 2}
+    assert all(releases)  # otherwise the close waited for the work
 
 
 def test_closing_early_cancels_the_tasks() -> None:
-    cancelled: list[int] = []
+    cancelled_items: list[int] = []
 
     async def work(item: int) -> int:
         try:
             await asyncio.sleep(20 if item else 0)
         except asyncio.CancelledError:
-            cancelled.append(item)
+            cancelled_items.append(item)
             raise
         return item
 
@@ -243,22 +243,22 @@ def test_closing_early_cancels_the_tasks() -> None:
         async with aclosing(work_in_order_async(work, range(100), 2)) as results:
             async for _ in results:
                 break
-        assert 1 in cancelled  # here: the end of the event loop would cancel it in any case
+        assert 1 in cancelled_items  # here: the end of the event loop would cancel it in any case
 
     asyncio.run(run())
 
 
 def test_a_task_starts_before_the_next_item_is_taken() -> None:
     """A source that never waits must not block the event loop for the tasks."""
-    started: list[int] = []
+    started_items: list[int] = []
 
     def items() -> Iterator[int]:
         for item in range(5):
-            assert started == [*range(item)]
+            assert started_items == [*range(item)]
             yield item
 
     async def work(item: int) -> int:
-        started.append(item)
+        started_items.append(item)
         await asyncio.sleep(0.001)
         return item
 
@@ -281,7 +281,7 @@ def test_a_source_may_be_asynchronous() -> None:
             yield item
 
     async def run() -> list[int]:
-        later = work_in_order_async(lambda item: asyncio.sleep(0, 2 * item), frames(), 2)
-        return [result async for result in later]
+        results = work_in_order_async(lambda item: asyncio.sleep(0, 2 * item), frames(), 2)
+        return [result async for result in results]
 
     assert asyncio.run(run()) == [0, 2, 4, 6, 8]

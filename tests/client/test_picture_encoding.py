@@ -43,8 +43,8 @@ def test_base64_text_is_the_file(write, head: str) -> None:
 )
 def test_files_paths_and_bytes_are_taken_as_they_are(path: Path, kind: Callable) -> None:
     picture = kind(path, "rb") if kind is Path.open else kind(path)
-    loaded = load_picture(picture)
-    assert (type(loaded), loaded) == (bytes, FILE)
+    content = load_picture(picture)
+    assert (type(content), content) == (bytes, FILE)
     getattr(picture, "close", int)()
 
 
@@ -58,9 +58,9 @@ def test_files_paths_and_bytes_are_taken_as_they_are(path: Path, kind: Callable)
     ],
 )
 def test_arrays_and_tensors_are_bgr_as_they_are(picture) -> None:
-    loaded = load_picture(picture)
-    assert isinstance(loaded, np.ndarray)
-    assert np.array_equal(loaded, BGR)
+    array = load_picture(picture)
+    assert isinstance(array, np.ndarray)
+    assert np.array_equal(array, BGR)
 
 
 @pytest.mark.gpu
@@ -95,14 +95,14 @@ def test_a_pil_picture_becomes_bgr(picture: Image.Image, bgr: list[list[int]]) -
 
 
 def test_a_pil_picture_is_turned_as_its_exif_says() -> None:
-    encoded = io.BytesIO()
+    file = io.BytesIO()
     exif = Image.Exif()
     exif[0x0112] = 6  # left is to be above
-    LEFT_RED.save(encoded, "PNG", exif=exif)
-    assert load_picture(Image.open(encoded)).tolist() == [[[0, 0, 200]], [[100, 0, 0]]]
+    LEFT_RED.save(file, "PNG", exif=exif)
+    assert load_picture(Image.open(file)).tolist() == [[[0, 0, 200]], [[100, 0, 0]]]
 
 
-def closed(file: io.IOBase) -> io.IOBase:
+def close_file(file: io.IOBase) -> io.IOBase:
     file.close()
     return file
 
@@ -129,7 +129,7 @@ def closed(file: io.IOBase) -> io.IOBase:
         pytest.param(os.devnull, "^/dev/null: wanted a JPEG.*got no bytes", id="empty-file"),
         pytest.param(io.StringIO("text"), "open the file with 'rb', not as text", id="text"),
         pytest.param(io.BytesIO(b""), "file object .*, got no bytes", id="at-its-end"),
-        pytest.param(closed(io.BytesIO(FILE)), "cannot be read: .*closed file", id="closed"),
+        pytest.param(close_file(io.BytesIO(FILE)), "cannot be read: .*closed file", id="closed"),
         pytest.param(BGR.astype(np.float32), r"got float32 \[1, 2, 3\]", id="floats"),
         pytest.param(BGR[:, :, 0], r"wanted uint8 \[H, W, 3\] BGR, got uint8 \[1, 2\]", id="grey"),
         pytest.param(BGR.transpose(2, 0, 1), r"got uint8 \[3, 1, 2\]", id="planes"),
@@ -141,9 +141,9 @@ def closed(file: io.IOBase) -> io.IOBase:
     ],
 )
 def test_a_value_without_a_picture_is_an_error_in_one_sentence(picture, message: str) -> None:
-    with pytest.raises(PictureError, match=message) as raised:
+    with pytest.raises(PictureError, match=message) as failure:
         load_picture(picture)
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(failure.value)
 
 
 def test_a_file_opened_for_writing_is_refused(tmp_path: Path) -> None:
@@ -155,8 +155,8 @@ def test_a_pil_picture_cut_short_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "cut.png"
     Image.new("RGB", (64, 64)).save(file)
     file.write_bytes(file.read_bytes()[:-40])
-    with Image.open(file) as cut, pytest.raises(PictureError, match="PIL cannot read it: "):
-        load_picture(cut)
+    with Image.open(file) as picture, pytest.raises(PictureError, match="PIL cannot read it: "):
+        load_picture(picture)
 
 
 def test_the_callers_picture_stays_as_it_was() -> None:

@@ -43,9 +43,9 @@ def pair() -> Iterator[tuple[TimedSocket, socket.socket]]:
 @contextmanager
 def resolving(monkeypatch: pytest.MonkeyPatch, *ports: int) -> Iterator[None]:
     """Make every host name resolve to one address for each port."""
-    found = [(*STREAM, ("127.0.0.1", port)) for port in ports]
+    addresses = [(*STREAM, ("127.0.0.1", port)) for port in ports]
     with monkeypatch.context() as patch:
-        patch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        patch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
         yield
 
 
@@ -101,32 +101,32 @@ def test_it_notes_that_a_byte_came(pair) -> None:
 
 
 def test_an_address_that_refuses_leaves_its_time_to_the_next(monkeypatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        refusing = port_of(gone)
+    with socket.create_server(("127.0.0.1", 0)) as listener_before:
+        refusing = port_of(listener_before)
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         resolving(monkeypatch, refusing, port_of(listener), refusing),
-        open_socket("three.addresses", 1, 20) as opened,
+        open_socket("three.addresses", 1, 20) as sock,
     ):
-        assert opened.getpeername() == listener.getsockname()
-        assert 10 < opened.left_s() <= 20  # not only the share of the address
-        assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert sock.getpeername() == listener.getsockname()
+        assert 10 < sock.left_s() <= 20  # not only the share of the address
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_silent_address_takes_its_share_of_the_time_alone(monkeypatch) -> None:
-    with deaf() as silent, socket.create_server(("127.0.0.1", 0)) as listener:
-        port = int(silent.rpartition(":")[2])
+    with deaf() as silent_address, socket.create_server(("127.0.0.1", 0)) as listener:
+        port = int(silent_address.rpartition(":")[2])
         with (
             resolving(monkeypatch, port, port, port_of(listener)),
-            open_socket("three.addresses", 1, 1.2) as opened,
+            open_socket("three.addresses", 1, 1.2) as sock,
         ):
-            assert opened.getpeername() == listener.getsockname()
-            assert opened.left_s() <= 0.4  # each of two silent addresses took a third
+            assert sock.getpeername() == listener.getsockname()
+            assert sock.left_s() <= 0.4  # each of two silent addresses took a third
 
 
 def test_the_error_is_that_of_the_last_address(monkeypatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        refusing = port_of(gone)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        refusing = port_of(listener)
     with (
         resolving(monkeypatch, refusing, refusing),
         pytest.raises(ConnectionRefusedError),
@@ -158,13 +158,13 @@ def test_looking_up_a_host_ends_in_time(monkeypatch) -> None:
 
 
 def test_an_ipv6_address_is_looked_up_without_its_brackets(monkeypatch) -> None:
-    asked: list[tuple] = []
+    lookups: list[tuple] = []
     monkeypatch.setattr(
-        socket, "getaddrinfo", lambda *asked_for, **_: asked.append(asked_for) or []
+        socket, "getaddrinfo", lambda *arguments, **_: lookups.append(arguments) or []
     )
     with pytest.raises(OSError, match="no address of"):
         open_socket("[::1]", 8000, 20)
-    assert asked == [("::1", 8000)]
+    assert lookups == [("::1", 8000)]
 
 
 def test_tls_has_the_rest_of_the_timeout(certificate: Certificate, monkeypatch) -> None:
@@ -176,14 +176,14 @@ def test_tls_has_the_rest_of_the_timeout(certificate: Certificate, monkeypatch) 
         over_tls(lambda connection: connection.sendall(b"hello"), certificate)(there)
 
     with there, ThreadPoolExecutor(1) as threads:
-        opened = TimedSocket(fileno=here.detach())
-        opened.settimeout(20)
-        done = threads.submit(answer_late)
-        with start_tls(opened, make_context(), "localhost") as secured:
-            assert 0 < secured.left_s() <= 19.8
-            assert secured.recv_into(bytearray(5)) == 5
-            assert secured.has_received
-        done.result(timeout=20)
+        sock = TimedSocket(fileno=here.detach())
+        sock.settimeout(20)
+        future = threads.submit(answer_late)
+        with start_tls(sock, make_context(), "localhost") as tls_socket:
+            assert 0 < tls_socket.left_s() <= 19.8
+            assert tls_socket.recv_into(bytearray(5)) == 5
+            assert tls_socket.has_received
+        future.result(timeout=20)
 
 
 def test_a_handshake_that_fails_closes_the_socket(pair, certificate, monkeypatch) -> None:
@@ -215,8 +215,8 @@ def test_a_process_that_gevent_has_patched_sends_whole_bodies() -> None:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as sender:
             listener.settimeout(60)
             connection, _ = listener.accept()
-            with connection, connection.makefile("rb") as received:
-                assert len(received.read()) == 1_000_000
+            with connection, connection.makefile("rb") as stream:
+                assert len(stream.read()) == 1_000_000
             assert sender.stderr
             assert (sender.wait(60), sender.stderr.read()) == (0, "")
 
@@ -308,14 +308,14 @@ def test_a_response_is_read_after_the_server_has_closed(trust, certificate: Cert
         connection.sendall(NO_PLATES)
 
     with there, ThreadPoolExecutor(1) as threads:
-        done = threads.submit(over_tls(answer_and_hang_up, certificate), there)
-        opened = TimedSocket(fileno=here.detach())
-        opened.settimeout(20)
-        with start_tls(opened, make_context(), "localhost") as secured:
-            done.result(timeout=20)
+        future = threads.submit(over_tls(answer_and_hang_up, certificate), there)
+        sock = TimedSocket(fileno=here.detach())
+        sock.settimeout(20)
+        with start_tls(sock, make_context(), "localhost") as tls_socket:
+            future.result(timeout=20)
             with pytest.raises(BrokenPipeError):  # which urllib3 takes for no reason not to listen
-                secured.sendall(b"the rest of a picture")
-            assert secured.recv(65536) == NO_PLATES
+                tls_socket.sendall(b"the rest of a picture")
+            assert tls_socket.recv(65536) == NO_PLATES
 
 
 @pytest.mark.parametrize("scheme", ["https", "grpcs"])

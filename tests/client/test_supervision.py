@@ -24,22 +24,24 @@ FOUND = Plate((0, 0, 4, 2), detection_score=0.5)
 
 
 @pytest.fixture
-def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fake_supervision(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the package's class by one that keeps its arguments."""
     module = ModuleType("supervision")
     module.Detections = SimpleNamespace  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "supervision", module)
 
 
-@pytest.mark.usefixtures("_recorded")
+@pytest.mark.usefixtures("_fake_supervision")
 def test_no_plates_are_no_detections_with_the_same_columns() -> None:
-    none, some = to_supervision(Plates()), to_supervision(Plates((READ,)))
-    assert none.xyxy.shape == (0, 4)
-    assert none.data["xyxyxyxy"].shape == (0, 4, 2)
-    assert {name: len(column) for name, column in none.data.items()} == dict.fromkeys(some.data, 0)
+    empty_detections, detections = to_supervision(Plates()), to_supervision(Plates((READ,)))
+    assert empty_detections.xyxy.shape == (0, 4)
+    assert empty_detections.data["xyxyxyxy"].shape == (0, 4, 2)
+    assert {name: len(column) for name, column in empty_detections.data.items()} == dict.fromkeys(
+        detections.data, 0
+    )
 
 
-@pytest.mark.usefixtures("_recorded")
+@pytest.mark.usefixtures("_fake_supervision")
 def test_each_plate_is_a_row() -> None:
     detections = to_supervision(Plates((READ, FOUND)))
     assert detections.xyxy.tolist() == [[10, 20, 110, 50], [0, 0, 4, 2]]
@@ -51,7 +53,7 @@ def test_each_plate_is_a_row() -> None:
     assert data["class_name"] == ["plate", "plate"]
 
 
-@pytest.mark.usefixtures("_recorded")
+@pytest.mark.usefixtures("_fake_supervision")
 def test_a_plate_without_corners_has_those_of_its_box() -> None:
     corners = to_supervision(Plates((READ, FOUND))).data["xyxyxyxy"].tolist()
     assert corners == [
@@ -69,8 +71,8 @@ def test_without_the_package_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 def test_supervision_itself_takes_filters_and_draws_them() -> None:
     supervision = pytest.importorskip("supervision")
     detections = to_supervision(Plates((READ, FOUND)))
-    read = detections[detections.data["text"] != ""]
-    assert read.data["text"].tolist() == ["A123BC77"]
+    detections_with_text = detections[detections.data["text"] != ""]
+    assert detections_with_text.data["text"].tolist() == ["A123BC77"]
     grey = np.full((100, 150, 3), 128, np.uint8)
-    drawn = supervision.OrientedBoxAnnotator().annotate(grey.copy(), read)
-    assert (drawn != grey).any()
+    drawing = supervision.OrientedBoxAnnotator().annotate(grey.copy(), detections_with_text)
+    assert (drawing != grey).any()

@@ -64,9 +64,9 @@ def grpc_server() -> Iterator:
 
 
 def fault_of(url: str) -> PlateError:
-    with PlateClient(url, timeout_s=5) as client, pytest.raises(PlateError) as raised:
+    with PlateClient(url, timeout_s=5) as client, pytest.raises(PlateError) as failure:
         client.recognize(PICTURE)
-    return raised.value
+    return failure.value
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_error_responses_over_http(http_server, status, body, kind, message) -> 
     assert fault.response == ErrorResponse(status)
 
 
-def output(name: str, **changed: object) -> dict[str, object]:
-    (found,) = (one for one in outputs() if one["name"] == name)
-    return found | changed
+def output(name: str, **changes: object) -> dict[str, object]:
+    by_name = {output["name"]: output for output in outputs()}
+    return by_name[name] | changes
 
 
 def without(name: str) -> list[dict[str, object]]:
-    return [one for one in outputs() if one["name"] != name]
+    return [output for output in outputs() if output["name"] != name]
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ def test_requests_are_recorded() -> None:
 
 
 def test_an_error_of_the_system_is_a_server_error() -> None:
-    refused = ConnectionRefusedError("refused")
+    error = ConnectionRefusedError("refused")
     with (
-        PlateClient("gate:1", transport=FakeTransport(refused)) as client,
+        PlateClient("gate:1", transport=FakeTransport(error)) as client,
         pytest.raises(ServerError, match=r"^gate:1: wanted an answer, got refused \(request g7\)$"),
     ):
         client.recognize(PICTURE, request_id="g7")
@@ -63,8 +63,8 @@ def test_an_error_of_the_system_is_a_server_error() -> None:
 def test_threads_get_one_result_each() -> None:
     transport = FakeTransport(*[PLATES] * 20, Plates())
     with PlateClient(transport=transport) as client:
-        found = [len(result.plates) for result in client.recognize_many([PICTURE] * 40)]
-    assert (sum(found), len(transport.requests)) == (20, 40)
+        plate_counts = [len(result.plates) for result in client.recognize_many([PICTURE] * 40)]
+    assert (sum(plate_counts), len(transport.requests)) == (20, 40)
 
 
 def test_crops_are_read() -> None:
@@ -79,10 +79,10 @@ def test_an_error_about_a_crop_keeps_its_response() -> None:
     error = Overloaded("full")
     with (
         PlateClient(transport=FakeTransport(error)) as client,
-        pytest.raises(Overloaded, match=r"^crop 0: full$") as raised,
+        pytest.raises(Overloaded, match=r"^crop 0: full$") as failure,
     ):
         client.read_crops([np.zeros((30, 100, 3), np.uint8)])
-    assert raised.value.response is error.response
+    assert failure.value.response is error.response
 
 
 def test_the_server_is_ready_and_has_default_settings() -> None:
@@ -108,13 +108,16 @@ def test_the_asynchronous_client_takes_it() -> None:
         async with AsyncPlateClient(transport=transport) as client:
             assert await client.is_ready()
             pictures = [PICTURE, io.BytesIO(PICTURE)]
-            return [type(one.outcome) async for one in client.recognize_many(pictures, in_flight=1)]
+            return [
+                type(result.outcome)
+                async for result in client.recognize_many(pictures, in_flight=1)
+            ]
 
     assert asyncio.run(run()) == [Plates, Overloaded]
     assert transport.is_closed
 
 
-class Waiting:
+class AsyncTransport:
     """A transport for asyncio that waits before it answers."""
 
     async def infer(self, request: InferenceRequest, timeout_s: float) -> Arrays:
@@ -127,14 +130,14 @@ class Waiting:
 
 def test_a_transport_may_be_asynchronous() -> None:
     async def run() -> Plates:
-        async with AsyncPlateClient(transport=Waiting()) as client:
+        async with AsyncPlateClient(transport=AsyncTransport()) as client:
             return await client.recognize(PICTURE)
 
     assert asyncio.run(run()) == Plates()
 
 
 def test_the_client_for_threads_refuses_an_asynchronous_transport() -> None:
-    client = PlateClient(transport=Waiting())
+    client = PlateClient(transport=AsyncTransport())
     with pytest.raises(TypeError, match="use an AsyncPlateClient"):
         client.recognize(PICTURE)
 

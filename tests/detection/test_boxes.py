@@ -9,7 +9,7 @@ def boxes(*rows: tuple[float, float, float, float]) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("box", "clipped"),
+    ("box", "clipped_box"),
     [
         pytest.param((10, 10, 20, 20), (10, 10, 20, 20), id="inside"),
         pytest.param((-5, 10, 20, 20), (0, 10, 20, 20), id="left edge"),
@@ -20,24 +20,24 @@ def boxes(*rows: tuple[float, float, float, float]) -> np.ndarray:
         pytest.param((-30, -20, -10, -5), (0, 0, 0, 0), id="left of it and above"),
     ],
 )
-def test_clip_keeps_boxes_in_the_picture(box, clipped) -> None:
-    assert np.array_equal(clip(boxes(box), (100, 50)), boxes(clipped))
+def test_clip_keeps_boxes_in_the_picture(box, clipped_box) -> None:
+    assert np.array_equal(clip(boxes(box), (100, 50)), boxes(clipped_box))
 
 
 def test_clip_leaves_its_argument_alone() -> None:
-    given = boxes((-5, 0, 10, 10))
-    clip(given, (100, 50))
-    assert np.array_equal(given, boxes((-5, 0, 10, 10)))
+    box = boxes((-5, 0, 10, 10))
+    clip(box, (100, 50))
+    assert np.array_equal(box, boxes((-5, 0, 10, 10)))
 
 
 def test_grow_adds_a_part_of_each_side() -> None:
-    grown = grow(boxes((100, 50, 200, 70)), (0.05, 0.2))
-    assert np.allclose(grown, boxes((95, 46, 205, 74)))
+    grown_box = grow(boxes((100, 50, 200, 70)), (0.05, 0.2))
+    assert np.allclose(grown_box, boxes((95, 46, 205, 74)))
 
 
 def test_intersection_is_the_area_that_two_boxes_share() -> None:
-    others = boxes((5, 2, 20, 6), (10, 0, 20, 10), (30, 30, 40, 40))
-    assert intersection(boxes((0, 0, 10, 10)), others).tolist() == [[20, 0, 0]]
+    other_boxes = boxes((5, 2, 20, 6), (10, 0, 20, 10), (30, 30, 40, 40))
+    assert intersection(boxes((0, 0, 10, 10)), other_boxes).tolist() == [[20, 0, 0]]
 
 
 def test_area_of_a_box_turned_inside_out_is_zero() -> None:
@@ -45,7 +45,7 @@ def test_area_of_a_box_turned_inside_out_is_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "expected"),
+    ("other_box", "overlap"),
     [
         pytest.param((0, 0, 10, 10), 1.0, id="same"),
         pytest.param((5, 0, 15, 10), 1 / 3, id="half"),
@@ -54,8 +54,8 @@ def test_area_of_a_box_turned_inside_out_is_zero() -> None:
         pytest.param((5, 5, 5, 5), 0.0, id="empty"),
     ],
 )
-def test_iou(other, expected) -> None:
-    assert iou(boxes((0, 0, 10, 10)), boxes(other)).item() == pytest.approx(expected)
+def test_iou(other_box, overlap) -> None:
+    assert iou(boxes((0, 0, 10, 10)), boxes(other_box)).item() == pytest.approx(overlap)
 
 
 def test_nms_keeps_the_best_of_overlapping_boxes() -> None:

@@ -17,13 +17,13 @@ def detections(*rows: tuple[float, float, float, float, float]) -> Detections:
     return Detections(boxes[:, :4], boxes[:, 4])
 
 
-def count_looks(found: Detections, size_hw: tuple[int, int]) -> int:
+def count_looks(answer: Detections, size_hw: tuple[int, int]) -> int:
     """Return how often a detector that always finds the same is asked."""
     sides: list[int] = []
 
     def yolo(_: object, settings: Settings) -> tuple[list[Detections], list[Letterbox]]:
         sides.append(settings.detector_side_px)
-        return [found], [Letterbox(net, 1.0, (0, 0))]
+        return [answer], [Letterbox(net, 1.0, (0, 0))]
 
     net = np.zeros((1, *size_hw, 3), np.uint8)
     search(net[0], yolo, Settings())
@@ -35,7 +35,7 @@ WIDE = (100.0, 100.0, 400.0, 200.0, 0.9)
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("answer", "is_repeated"),
     [
         pytest.param(NONE, True, id="nothing found"),
         pytest.param(detections((0, 0, 40, 10, 0.69)), True, id="nothing sure"),
@@ -43,29 +43,29 @@ WIDE = (100.0, 100.0, 400.0, 200.0, 0.9)
     ],
 )
 def test_a_picture_without_a_sure_detection_may_be_a_close_up(
-    found: Detections, wanted: bool
+    answer: Detections, is_repeated: bool
 ) -> None:
-    assert count_looks(found, (736, 960)) == 1 + wanted
+    assert count_looks(answer, (736, 960)) == 1 + is_repeated
 
 
 @pytest.mark.parametrize(
-    ("size_hw", "wanted"),
+    ("size_hw", "is_repeated"),
     [
         pytest.param((96, 128), False, id="as large"),
         pytest.param((96, 160), True, id="wider"),
         pytest.param((160, 96), True, id="higher"),
     ],
 )
-def test_a_letterbox_as_small_as_that_for_close_ups_is_no_other_look(size_hw, wanted) -> None:
-    assert count_looks(NONE, size_hw) == 1 + wanted
+def test_a_letterbox_as_small_as_that_for_close_ups_is_no_other_look(size_hw, is_repeated) -> None:
+    assert count_looks(NONE, size_hw) == 1 + is_repeated
 
 
 def test_wide_boxes_with_a_high_score_are_close_ups() -> None:
-    found = detections(WIDE, (0, 0, 299, 90, 0.9), (0, 0, 300, 90, 0.5), (0, 0, 400, 90, 0.49))
-    kept = keep_close_ups(found, 1000)
-    assert kept.xyxy.tolist() == [list(WIDE[:4]), [0, 0, 300, 90]]
-    assert kept.scores.tolist() == pytest.approx([0.9, 0.5])
-    assert len(found.scores) == 4
+    answer = detections(WIDE, (0, 0, 299, 90, 0.9), (0, 0, 300, 90, 0.5), (0, 0, 400, 90, 0.49))
+    close_ups = keep_close_ups(answer, 1000)
+    assert close_ups.xyxy.tolist() == [list(WIDE[:4]), [0, 0, 300, 90]]
+    assert close_ups.scores.tolist() == pytest.approx([0.9, 0.5])
+    assert len(answer.scores) == 4
 
 
 def test_no_detections_have_no_close_ups_and_no_parts() -> None:
@@ -83,8 +83,8 @@ def test_no_detections_have_no_close_ups_and_no_parts() -> None:
     ],
 )
 def test_detections_inside_a_close_up_are_its_parts(box, stays: bool) -> None:
-    left = drop_parts(detections((*box, 0.6)), detections(WIDE))
-    assert len(left.scores) == stays
+    remainder = drop_parts(detections((*box, 0.6)), detections(WIDE))
+    assert len(remainder.scores) == stays
 
 
 def test_a_detection_that_is_surer_than_the_close_up_around_it_stays() -> None:
@@ -93,8 +93,8 @@ def test_a_detection_that_is_surer_than_the_close_up_around_it_stays() -> None:
 
 
 def test_without_a_close_up_every_detection_stays() -> None:
-    found = detections(WIDE, (0, 0, 40, 10, 0.4))
-    assert np.array_equal(drop_parts(found, NONE).xyxy, found.xyxy)
+    answer = detections(WIDE, (0, 0, 40, 10, 0.4))
+    assert np.array_equal(drop_parts(answer, NONE).xyxy, answer.xyxy)
 
 
 Xyxy = tuple[float, float, float, float]
@@ -102,7 +102,7 @@ BOX = np.array([300.0, 100.0, 360.0, 140.0])
 GREEN = torch.tensor([0, 255, 0], dtype=torch.uint8)
 
 
-def found(*boxes: tuple[float, ...]) -> np.ndarray:
+def boxes_of(*boxes: tuple[float, ...]) -> np.ndarray:
     return np.array(boxes, np.float32).reshape(-1, 4)
 
 
@@ -121,13 +121,13 @@ def test_a_box_lies_in_the_middle_of_a_net_that_always_has_one_size(
     whole = picture()
     x0, y0, x1, y1 = map(int, box)
     whole[y0:y1, x0:x1] = GREEN
-    there = surroundings_of(whole, box)
-    assert there.net.shape == (1, NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3)
-    assert there.scale == pytest.approx(scale)
-    assert there.to_source(np.zeros((1, 4)))[0, :2].tolist() == pytest.approx(origin_xy)
-    rows, columns = np.nonzero((there.net[0] == GREEN).all(-1).numpy())
-    seen = found((columns.min(), rows.min(), columns.max() + 1, rows.max() + 1))
-    assert there.to_source(seen)[0].tolist() == pytest.approx(box, abs=2 / scale)
+    surroundings = surroundings_of(whole, box)
+    assert surroundings.net.shape == (1, NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3)
+    assert surroundings.scale == pytest.approx(scale)
+    assert surroundings.to_source(np.zeros((1, 4)))[0, :2].tolist() == pytest.approx(origin_xy)
+    rows, columns = np.nonzero((surroundings.net[0] == GREEN).all(-1).numpy())
+    green_box = boxes_of((columns.min(), rows.min(), columns.max() + 1, rows.max() + 1))
+    assert surroundings.to_source(green_box)[0].tolist() == pytest.approx(box, abs=2 / scale)
 
 
 def test_what_lies_outside_the_picture_is_grey() -> None:
@@ -146,13 +146,13 @@ def test_what_lies_outside_the_picture_is_grey() -> None:
     ],
 )
 def test_any_box_has_surroundings(box: Xyxy) -> None:
-    there = surroundings_of(picture(), box)
-    assert (there.net == 90).any()
-    assert (there.net >= 90).all()
+    surroundings = surroundings_of(picture(), box)
+    assert (surroundings.net == 90).any()
+    assert (surroundings.net >= 90).all()
 
 
 def test_the_box_that_overlaps_most_is_the_same_plate() -> None:
-    same = find_same(found((300, 100, 340, 130), (302, 98, 364, 140), (240, 40, 280, 60)), BOX)
+    same = find_same(boxes_of((300, 100, 340, 130), (302, 98, 364, 140), (240, 40, 280, 60)), BOX)
     assert same is not None
     assert same.tolist() == [302, 98, 364, 140]
 
@@ -160,9 +160,9 @@ def test_the_box_that_overlaps_most_is_the_same_plate() -> None:
 @pytest.mark.parametrize(
     "boxes",
     [
-        pytest.param(found(), id="nothing"),
-        pytest.param(found((340, 100, 400, 140)), id="beside it"),
-        pytest.param(found((300, 100, 317, 140)), id="a part of it"),
+        pytest.param(boxes_of(), id="nothing"),
+        pytest.param(boxes_of((340, 100, 400, 140)), id="beside it"),
+        pytest.param(boxes_of((300, 100, 317, 140)), id="a part of it"),
     ],
 )
 def test_another_box_is_no_plate_of_this_one(boxes: np.ndarray) -> None:
@@ -170,5 +170,5 @@ def test_another_box_is_no_plate_of_this_one(boxes: np.ndarray) -> None:
 
 
 def test_a_box_with_just_enough_in_common_is_the_same() -> None:
-    same: np.ndarray | None = find_same(found((300, 100, 319, 140)), BOX)
+    same: np.ndarray | None = find_same(boxes_of((300, 100, 319, 140)), BOX)
     assert same is not None

@@ -28,19 +28,19 @@ def test_a_picture_lies_in_the_middle_of_grey(
     size_hw, scale: float, net_hw, inner_hw, offset_xy
 ) -> None:
     box = letterbox(torch.full((*size_hw, 3), 10, dtype=torch.uint8), 96)
-    wanted = torch.full((1, *net_hw, 3), 114, dtype=torch.uint8)
+    expected_net = torch.full((1, *net_hw, 3), 114, dtype=torch.uint8)
     left, top = offset_xy
-    wanted[:, top : top + inner_hw[0], left : left + inner_hw[1]] = 10
-    assert torch.equal(box.net, wanted)
+    expected_net[:, top : top + inner_hw[0], left : left + inner_hw[1]] = 10
+    assert torch.equal(box.net, expected_net)
     assert (box.scale, box.offset_xy) == (scale, offset_xy)
 
 
 def test_a_picture_that_is_not_shrunk_keeps_its_pixels() -> None:
-    given = noise(33, 50)
-    net = letterbox(given, 64).net
-    assert torch.equal(net[0, 15:48, 7:57], given)
+    picture = noise(33, 50)
+    net = letterbox(picture, 64).net
+    assert torch.equal(net[0, 15:48, 7:57], picture)
     net.zero_()
-    assert torch.equal(given, noise(33, 50))
+    assert torch.equal(picture, noise(33, 50))
 
 
 def test_boxes_are_mapped_to_the_net_and_back() -> None:
@@ -60,13 +60,15 @@ def test_boxes_are_mapped_to_the_net_and_back() -> None:
     ],
 )
 def test_padding_is_trimmed_in_eights(size_hw, trimmed_hw, offset_xy) -> None:
-    given = noise(*size_hw)
-    trimmed = letterbox(given, 96).trim()
+    picture = noise(*size_hw)
+    trimmed_box = letterbox(picture, 96).trim()
     left, top = offset_xy
-    assert (trimmed.net.shape, trimmed.offset_xy) == ((1, *trimmed_hw, 3), offset_xy)
-    assert torch.equal(trimmed.net[0, top : top + size_hw[0], left : left + size_hw[1]], given)
+    assert (trimmed_box.net.shape, trimmed_box.offset_xy) == ((1, *trimmed_hw, 3), offset_xy)
+    assert torch.equal(
+        trimmed_box.net[0, top : top + size_hw[0], left : left + size_hw[1]], picture
+    )
     box = np.array([[5.0, 6, 50, 60]])
-    assert np.array_equal(trimmed.to_source(trimmed.to_net(box)), box)
+    assert np.array_equal(trimmed_box.to_source(trimmed_box.to_net(box)), box)
 
 
 def test_no_column_of_a_picture_that_is_shrunk_is_skipped_but_the_last_of_an_odd_side() -> None:
@@ -81,36 +83,36 @@ def test_no_column_of_a_picture_that_is_shrunk_is_skipped_but_the_last_of_an_odd
 def test_pixels_keep_their_places_when_a_picture_is_shrunk() -> None:
     height, width = 210, 163
     across, down = torch.arange(width).expand(height, width), torch.arange(height)[:, None]
-    given = torch.stack((across, down.expand(height, width), across), dim=2).byte()
-    box = letterbox(given, 64)
+    picture = torch.stack((across, down.expand(height, width), across), dim=2).byte()
+    box = letterbox(picture, 64)
     wide = round(width * box.scale)
-    shown = box.net[0, :, box.offset_xy[0] : box.offset_xy[0] + wide].float()
-    assert (shown[:, :, 0] - (torch.arange(wide) + 0.5) / box.scale + 0.5).abs().max() < 3
-    assert (shown[:, :, 1].T - (torch.arange(64) + 0.5) / box.scale + 0.5).abs().max() < 3
+    pixels = box.net[0, :, box.offset_xy[0] : box.offset_xy[0] + wide].float()
+    assert (pixels[:, :, 0] - (torch.arange(wide) + 0.5) / box.scale + 0.5).abs().max() < 3
+    assert (pixels[:, :, 1].T - (torch.arange(64) + 0.5) / box.scale + 0.5).abs().max() < 3
 
 
 @pytest.mark.parametrize("size_hw", [(541, 961), (1081, 1921), (770, 1283)])
 def test_a_picture_of_odd_sides_is_the_same_on_a_gpu(
     size_hw: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = noise(*size_hw)
-    of_cpu = letterbox(given, 320).net.int()
+    picture = noise(*size_hw)
+    of_cpu = letterbox(picture, 320).net.int()
     monkeypatch.setattr("orchestrator.detection.letterbox.resize_by_opencv", resize_by_pytorch)
-    of_gpu = letterbox(given, 320).net.int()
+    of_gpu = letterbox(picture, 320).net.int()
     assert (of_cpu - of_gpu).abs().max() <= 2
 
 
 @pytest.mark.parametrize(
-    ("given_hw", "wanted_hw", "mode"),
+    ("picture_hw", "small_hw", "mode"),
     [
         pytest.param((48, 82), (24, 41), "area", id="halved"),
         pytest.param((47, 81), (40, 59), "bilinear", id="odd"),
         pytest.param((50, 33), (49, 17), "bilinear", id="tall"),
     ],
 )
-def test_a_gpu_shrinks_as_the_cpu_does(given_hw, wanted_hw, mode: str) -> None:
-    given = noise(*given_hw)
-    of_cpu, of_gpu = (torch.empty((*wanted_hw, 3), dtype=torch.uint8) for _ in range(2))
-    resize_by_opencv(given, of_cpu, mode)
-    resize_by_pytorch(given, of_gpu, mode)
+def test_a_gpu_shrinks_as_the_cpu_does(picture_hw, small_hw, mode: str) -> None:
+    picture = noise(*picture_hw)
+    of_cpu, of_gpu = (torch.empty((*small_hw, 3), dtype=torch.uint8) for _ in range(2))
+    resize_by_opencv(picture, of_cpu, mode)
+    resize_by_pytorch(picture, of_gpu, mode)
     assert (of_cpu.int() - of_gpu.int()).abs().max() <= 1

@@ -18,30 +18,30 @@ ONE, TWO = (100.0, 100.0, 200.0, 125.0, 0.9), (300.0, 50.0, 400.0, 75.0, 0.8)
 PADDING = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def found_in(answer: torch.Tensor, **settings: float) -> Detections:
+def detections_in(answer: torch.Tensor, **settings: float) -> Detections:
     return keep_best(answer, BOX, (640, 480), Settings(**settings))
 
 
 def test_no_rows_are_no_plates() -> None:
-    assert found_in(torch.zeros(1, 0, 6)).scores.tolist() == []
+    assert detections_in(torch.zeros(1, 0, 6)).scores.tolist() == []
 
 
 def test_rows_in_any_order_give_the_best_first() -> None:
-    assert found_in(rows(ONE, TWO)).xyxy.tolist() == [[100, 100, 200, 125], [300, 50, 400, 75]]
-    backwards = found_in(rows(TWO, ONE))
+    assert detections_in(rows(ONE, TWO)).xyxy.tolist() == [[100, 100, 200, 125], [300, 50, 400, 75]]
+    backwards = detections_in(rows(TWO, ONE))
     assert backwards.xyxy.tolist() == [[100, 100, 200, 125], [300, 50, 400, 75]]
     assert backwards.scores.tolist() == pytest.approx([0.9, 0.8])
 
 
 @pytest.mark.parametrize("threshold", [0.35, 0.0])
 def test_rows_of_zeros_are_padding_whatever_the_threshold(threshold: float) -> None:
-    found = found_in(rows(ONE, PADDING, PADDING), detection_threshold=threshold)
-    assert found.scores.tolist() == pytest.approx([0.9])
+    detections = detections_in(rows(ONE, PADDING, PADDING), detection_threshold=threshold)
+    assert detections.scores.tolist() == pytest.approx([0.9])
 
 
 def test_doubles_are_taken_and_scores_may_be_0_and_1() -> None:
-    found = found_in(rows((100, 100, 200, 125, 1.0), PADDING).double())
-    assert (found.scores.tolist(), found.xyxy.dtype) == ([1.0], np.float32)
+    detections = detections_in(rows((100, 100, 200, 125, 1.0), PADDING).double())
+    assert (detections.scores.tolist(), detections.xyxy.dtype) == ([1.0], np.float32)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_doubles_are_taken_and_scores_may_be_0_and_1() -> None:
 )
 def test_an_answer_of_another_shape_is_refused(answer: torch.Tensor, got: str) -> None:
     with pytest.raises(ModelError, match=rf"^yolo: wanted floats \[1, K, 6\], got {got}$"):
-        found_in(answer)
+        detections_in(answer)
 
 
 @pytest.mark.parametrize(
@@ -69,18 +69,18 @@ def test_an_answer_of_another_shape_is_refused(answer: torch.Tensor, got: str) -
 )
 def test_numbers_that_are_not_finite_are_refused_even_in_padding(row, got: str) -> None:
     with pytest.raises(ModelError, match=rf"^yolo: wanted finite numbers, got {got} in row 1$"):
-        found_in(rows(ONE, row))
+        detections_in(rows(ONE, row))
 
 
 def test_huge_numbers_whose_sum_overflows_are_finite() -> None:
     huge = (3e38, 3e38, 3.1e38, 3.1e38, 0.1)
-    assert found_in(rows(ONE, huge)).scores == pytest.approx([0.9])
+    assert detections_in(rows(ONE, huge)).scores == pytest.approx([0.9])
 
 
 @pytest.mark.parametrize("score", [37.2, -0.5])
 def test_scores_beyond_0_to_1_are_refused_even_in_padding(score: float) -> None:
     with pytest.raises(ModelError, match=rf"^yolo: wanted scores in \[0, 1\], got {score}$"):
-        found_in(rows(ONE, (0, 0, 10, 10, score)))
+        detections_in(rows(ONE, (0, 0, 10, 10, score)))
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_boxes_that_are_not_xyxy_in_the_letterbox_are_refused(boxes, got: str) -
         match="^yolo: wanted x0 < x1 and y0 < y1 in pixels of the 640x480 letterbox, "
         rf"got {got}$",
     ):
-        found_in(rows(*boxes))
+        detections_in(rows(*boxes))
 
 
 def test_boxes_of_rows_that_are_not_sure_may_be_anything() -> None:
-    assert found_in(rows(ONE, (30, 10, 20, 15, 0.3))).scores == pytest.approx([0.9])
+    assert detections_in(rows(ONE, (30, 10, 20, 15, 0.3))).scores == pytest.approx([0.9])
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_boxes_of_rows_that_are_not_sure_may_be_anything() -> None:
     ],
 )
 def test_small_and_cut_boxes_are_no_faults(box: tuple[float, ...]) -> None:
-    assert found_in(rows(box)).scores == pytest.approx([0.9])
+    assert detections_in(rows(box)).scores == pytest.approx([0.9])
 
 
 def test_a_box_outside_does_no_harm_beside_one_inside() -> None:
-    assert len(found_in(rows(ONE, (700, 100, 800, 125, 0.8))).scores) == 2
+    assert len(detections_in(rows(ONE, (700, 100, 800, 125, 0.8))).scores) == 2
 
 
 def test_the_letterbox_that_is_named_is_the_one_the_detector_saw() -> None:
@@ -141,27 +141,27 @@ SHRUNK = Letterbox(torch.zeros(1, 544, 960, 3, dtype=torch.uint8), 0.5, (0, 2))
 """Letterbox of a picture of 1920 x 1080."""
 
 
-def faint_in(*boxes: tuple[float, ...]) -> Detections:
+def faint_detections_in(*boxes: tuple[float, ...]) -> Detections:
     return to_pictures(rows(*boxes), [SHRUNK], (1920, 1080), Settings())[0]
 
 
 def test_faint_finds_count_only_where_the_picture_was_shrunk_much() -> None:
     faint = (100.0, 102.0, 120.0, 108.0, 0.1)
-    assert faint_in(faint).xyxy.tolist() == [[200, 200, 240, 212]]
-    (found,) = to_pictures(rows(faint), [BOX], (640, 480), Settings())
-    assert len(found.scores) == 0
+    assert faint_detections_in(faint).xyxy.tolist() == [[200, 200, 240, 212]]
+    (detections,) = to_pictures(rows(faint), [BOX], (640, 480), Settings())
+    assert len(detections.scores) == 0
 
 
 def test_tiles_lie_round_faint_and_small_finds() -> None:
     wide_and_clear = (400.0, 202.0, 480.0, 222.0, 0.9)
     small, faint = (100.0, 102.0, 120.0, 108.0, 0.9), (700.0, 302.0, 780.0, 322.0, 0.1)
-    tiles = tiles_around(faint_in(wide_and_clear, small, faint), 0.5, (1920, 1080))
+    tiles = tiles_around(faint_detections_in(wide_and_clear, small, faint), 0.5, (1920, 1080))
     assert tiles == [(60, 110, 380, 302), (1320, 524, 1640, 716)]
 
 
 def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> None:
     beside = [(2.0 + 20 * i, 4.0, 16.0 + 20 * i, 8.0, 0.9 - i / 100) for i in range(3)]
-    assert tiles_around(faint_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
+    assert tiles_around(faint_detections_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
 
 
 @pytest.mark.parametrize(
@@ -197,8 +197,8 @@ def test_a_box_needs_a_tile_of_its_own_where_no_other_holds_it(box, tiles: int) 
 def test_a_tile_at_an_edge_is_as_large_as_others(
     find: tuple[float, ...], size_wh: tuple[int, int], tile: tuple[int, int, int, int]
 ) -> None:
-    (found,) = to_pictures(rows(find), [SHRUNK], size_wh, Settings())
-    assert tiles_around(found, 0.5, size_wh) == [tile]
+    (detections,) = to_pictures(rows(find), [SHRUNK], size_wh, Settings())
+    assert tiles_around(detections, 0.5, size_wh) == [tile]
 
 
 @pytest.mark.parametrize(
@@ -211,12 +211,12 @@ def test_a_tile_at_an_edge_is_as_large_as_others(
     ],
 )
 def test_faint_finds_without_an_area_are_dropped(box: tuple[float, ...]) -> None:
-    assert len(faint_in(box).scores) == 0
+    assert len(faint_detections_in(box).scores) == 0
 
 
 def test_there_are_two_tiles_at_most() -> None:
     apart = [(180.0 * i, 100.0, 180.0 * i + 20, 106.0, 0.1 + i / 100) for i in range(5)]
-    assert len(tiles_around(faint_in(*apart), 0.5, (1920, 1080))) == 2
+    assert len(tiles_around(faint_detections_in(*apart), 0.5, (1920, 1080))) == 2
 
 
 def test_the_better_find_of_a_closer_look_stays() -> None:

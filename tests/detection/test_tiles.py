@@ -34,23 +34,23 @@ def detections(*boxes: tuple[float, ...]) -> Detections:
 def test_a_detection_at_an_edge_of_a_tile_may_be_cut(box, tile, is_whole) -> None:
     whole, cut = split_cut(detections(box), tile, PICTURE_WH)
     assert (len(whole.scores), len(cut.scores)) == (is_whole, not is_whole)
-    (moved,) = (whole if is_whole else cut).xyxy.tolist()
-    assert moved == [at + tile[index % 2] for index, at in enumerate(box)]
+    (moved_box,) = (whole if is_whole else cut).xyxy.tolist()
+    assert moved_box == [at + tile[index % 2] for index, at in enumerate(box)]
 
 
 def test_detections_that_no_edge_of_a_picture_may_cut_are_kept() -> None:
-    kept = keep_whole(
+    whole_plates = keep_whole(
         detections(WHOLE, (0.0, 60.0, 80.0, 80.0), (200.0, 60.0, 280.0, 80.0)), (288, 288)
     )
-    assert kept.xyxy.tolist() == [list(WHOLE)]
-    assert kept.scores.tolist() == pytest.approx([0.9])
+    assert whole_plates.xyxy.tolist() == [list(WHOLE)]
+    assert whole_plates.scores.tolist() == pytest.approx([0.9])
 
 
 def test_a_part_of_a_whole_plate_is_dropped_whatever_its_score() -> None:
     part, other = (100.0, 58.0, 120.0, 82.0), (100.0, 70.0, 120.0, 100.0)
-    left = drop_seen(detections(part, other), detections((0.0, 0.0, 5.0, 5.0), WHOLE))
-    assert left.xyxy.tolist() == [list(other)]
-    assert left.scores.tolist() == pytest.approx([0.5])
+    remainder = drop_seen(detections(part, other), detections((0.0, 0.0, 5.0, 5.0), WHOLE))
+    assert remainder.xyxy.tolist() == [list(other)]
+    assert remainder.scores.tolist() == pytest.approx([0.5])
 
 
 def test_without_whole_plates_each_part_stays() -> None:
@@ -97,7 +97,7 @@ def test_detections_whose_middle_lies_in_the_region_are_kept() -> None:
         ]
     )
     scores = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
-    kept = keep_inside(Detections(xyxy, scores), (100, 0, 200, 200))
-    assert kept.xyxy.tolist() == [xyxy[0].tolist(), xyxy[2].tolist()]
-    assert kept.scores.tolist() == pytest.approx([0.9, 0.7])
+    plates_inside = keep_inside(Detections(xyxy, scores), (100, 0, 200, 200))
+    assert plates_inside.xyxy.tolist() == [xyxy[0].tolist(), xyxy[2].tolist()]
+    assert plates_inside.scores.tolist() == pytest.approx([0.9, 0.7])
     assert len(keep_inside(Detections(xyxy[:0], scores[:0]), (100, 0, 200, 200)).scores) == 0

@@ -87,7 +87,7 @@ def test_only_what_was_asked_for_is_computed(answered) -> None:
     triton.MODELS[RECOGNITION] = lambda _: plates(b"A123BC77")
     answered(Clip(1), requested_output_names=["texts", "frame"])
     answered(Clip(1), requested_output_names=["time_s"])
-    wanted = [request.requested_output_names() for request in triton.SENT]
+    wanted = [request.requested_output_names() for request in triton.CALLS]
     assert wanted == [["texts"], ["coordinates"]]
 
 
@@ -106,7 +106,7 @@ def test_a_wrong_parameter_is_refused_before_the_first_frame(
     (response,) = answered(Clip(1), parameters=parameters).sent
     assert response.error().code() == triton.TritonError.INVALID_ARG
     assert response.error().message().startswith(told)
-    assert triton.SENT == []
+    assert triton.CALLS == []
 
 
 def test_a_full_queue_is_an_error_and_ends_the_stream(answered) -> None:
@@ -130,5 +130,5 @@ def test_frames_of_a_cancelled_request_are_not_worked_on(answered) -> None:
     clip = Clip(100)
     (response,) = answered(clip, is_cancelled=True).sent
     assert response.error().code() == triton.TritonError.CANCELLED
-    assert triton.SENT == []
+    assert triton.CALLS == []
     assert clip.begun <= 3

@@ -109,12 +109,12 @@ def test_letters_that_a_place_cannot_admit_are_refused(letters: str, message: st
 
 
 def test_a_place_admits_the_letters_of_the_file_or_all() -> None:
-    some = Formats("01AB", MINE, letters="A")
-    assert [some.admits("L", char) for char in "AB0/"] == [True, False, False, False]
-    every = Formats("01AB", MINE)
-    assert [every.admits("L", char) for char in "AB0/"] == [True, True, False, False]
-    assert [some.admits("b", char) for char in "ABb"] == [False, True, False]
-    assert [some.admits("R", char) for char in "A12"] == [False, True, False]
+    few = Formats("01AB", MINE, letters="A")
+    assert [few.admits("L", char) for char in "AB0/"] == [True, False, False, False]
+    all_letters = Formats("01AB", MINE)
+    assert [all_letters.admits("L", char) for char in "AB0/"] == [True, True, False, False]
+    assert [few.admits("b", char) for char in "ABb"] == [False, True, False]
+    assert [few.admits("R", char) for char in "A12"] == [False, True, False]
 
 
 @pytest.mark.parametrize("code", ["A1", "2", ""])
@@ -157,7 +157,7 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 def test_the_shipped_alphabet_is_that_of_the_shipped_weights() -> None:
     assert RUSSIAN.alphabet == "0123456789ABEKMHOPCTYXD"
-    assert [one.name for one in RUSSIAN.format][:2] == ["ru_car", "ru_car_square"]
+    assert [kind.name for kind in RUSSIAN.format][:2] == ["ru_car", "ru_car_square"]
 
 
 def test_the_blank_is_the_class_after_the_alphabet() -> None:

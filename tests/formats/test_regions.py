@@ -75,7 +75,7 @@ def test_other_plates_have_no_letters_but_latin_ones(text: str, name: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("wanted", "read", "edits"),
+    ("source", "target", "edits"),
     [
         pytest.param("", "", 0, id="nothing"),
         pytest.param("A1", "", 2, id="all left out"),
@@ -86,8 +86,8 @@ def test_other_plates_have_no_letters_but_latin_ones(text: str, name: str) -> No
         pytest.param("12345", "23451", 2, id="moved round"),
     ],
 )
-def test_the_fewest_edits_are_counted_both_ways(wanted: str, read: str, edits: int) -> None:
-    assert edit_distance(wanted, read) == edit_distance(read, wanted) == edits
+def test_the_fewest_edits_are_counted_both_ways(source: str, target: str, edits: int) -> None:
+    assert edit_distance(source, target) == edit_distance(target, source) == edits
 
 
 def test_costs_are_those_of_all_prefixes() -> None:

@@ -54,9 +54,9 @@ def test_an_address_that_can_be_parsed_is_taken(address: str) -> None:
     ],
 )
 def test_another_is_rejected_without_its_password(address: str) -> None:
-    with pytest.raises(SettingsError, match=r"url: wanted an address like .*%23") as raised:
+    with pytest.raises(SettingsError, match=r"url: wanted an address like .*%23") as failure:
         check_address("url", address)
-    assert "cret" not in str(raised.value)
+    assert "cret" not in str(failure.value)
 
 
 @pytest.mark.parametrize("address", ["clip\0.mp4", "http://host/\n", "\x7f"])
@@ -108,7 +108,7 @@ def test_a_url_of_this_machine_is_known(url: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("variables", "expected"),
     [
         pytest.param({}, "localhost,::1,127.0.0.1", id="unset"),
         pytest.param({"NO_PROXY": "corp"}, "corp,localhost,::1,127.0.0.1", id="upper"),
@@ -119,5 +119,5 @@ def test_a_url_of_this_machine_is_known(url: str, expected: bool) -> None:
         pytest.param({"NO_PROXY": "*"}, "*", id="all"),
     ],
 )
-def test_loopback_is_added_to_who_needs_no_proxy(given: dict[str, str], expected: str) -> None:
-    assert without_proxy(given) == {"no_proxy": expected, "NO_PROXY": expected}
+def test_loopback_is_added_to_who_needs_no_proxy(variables: dict[str, str], expected: str) -> None:
+    assert without_proxy(variables) == {"no_proxy": expected, "NO_PROXY": expected}

@@ -21,7 +21,7 @@ from workshop.rendering.scenery import scene
 
 
 @pytest.fixture
-def answering() -> Iterator[Callable[[int], str]]:
+def start_gateway() -> Iterator[Callable[[int], str]]:
     """Start a fake gateway whose /readyz has this status; yield its host and port."""
     with ExitStack() as stack:
 
@@ -36,13 +36,13 @@ def answering() -> Iterator[Callable[[int], str]]:
         yield start
 
 
-def test_a_ready_service_is_well(answering, capsys) -> None:
-    assert probe.main([f"{answering(200)}/readyz"]) == 0
+def test_a_ready_service_is_well(start_gateway, capsys) -> None:
+    assert probe.main([f"{start_gateway(200)}/readyz"]) == 0
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
-    ("status", "path", "got"),
+    ("status", "path", "answer_status"),
     [
         pytest.param(503, "/readyz", 503, id="no plate read lately"),
         pytest.param(200, "/other", 404, id="another service"),
@@ -50,49 +50,49 @@ def test_a_ready_service_is_well(answering, capsys) -> None:
     ],
 )
 def test_any_other_answer_is_one_sentence(
-    answering, capsys, status: int, path: str, got: int
+    start_gateway, capsys, status: int, path: str, answer_status: int
 ) -> None:
-    url = f"{answering(status)}{path}"
+    url = f"{start_gateway(status)}{path}"
     assert probe.main([url]) == 1
-    assert capsys.readouterr().err == f"probe: {url}: wanted HTTP 200, got {got}\n"
+    assert capsys.readouterr().err == f"probe: {url}: wanted HTTP 200, got {answer_status}\n"
 
 
 def test_nobody_listening_is_not_well(capsys) -> None:
-    with socket.socket() as bound:  # and not listening
-        bound.bind(("127.0.0.1", 0))
-        assert probe.main([f"127.0.0.1:{bound.getsockname()[1]}/readyz"]) == 1
+    with socket.socket() as sock:  # and not listening
+        sock.bind(("127.0.0.1", 0))
+        assert probe.main([f"127.0.0.1:{sock.getsockname()[1]}/readyz"]) == 1
     assert "wanted an answer, got [Errno 111] Connection refused" in capsys.readouterr().err
 
 
 def test_a_service_that_says_nothing_in_time_is_not_well(capsys) -> None:
-    with socket.create_server(("localhost", 0)) as silent:
-        url = f"localhost:{silent.getsockname()[1]}/readyz"
+    with socket.create_server(("localhost", 0)) as listener:
+        url = f"localhost:{listener.getsockname()[1]}/readyz"
         assert probe.main([url, "--timeout", "0.01"]) == 1
     assert capsys.readouterr().err == f"probe: {url}: wanted an answer, got timed out\n"
 
 
-def test_it_runs_as_a_file_without_the_package_or_any_other(answering) -> None:
-    done = subprocess.run(
-        [sys.executable, "-IS", "-X", "importtime", probe.__file__, f"{answering(200)}/readyz"],
+def test_it_runs_as_a_file_without_the_package_or_any_other(start_gateway) -> None:
+    process = subprocess.run(
+        [sys.executable, "-IS", "-X", "importtime", probe.__file__, f"{start_gateway(200)}/readyz"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    imported = {name.strip() for name in re.findall(r"\|([^|]+)$", done.stderr, re.MULTILINE)}
-    assert "http.client" in imported
-    assert not imported & {"orchestrator", "numpy", "tritonclient", "site"}
+    assert process.returncode == 0, process.stderr
+    modules = {name.strip() for name in re.findall(r"\|([^|]+)$", process.stderr, re.MULTILINE)}
+    assert "http.client" in modules
+    assert not modules & {"orchestrator", "numpy", "tritonclient", "site"}
 
 
 def test_that_of_the_project_is_small_and_what_the_generator_draws() -> None:
     assert has_canary(WEIGHTS)
     canary = read_canary(WEIGHTS)
     assert canary.text == "A123BC77"
-    drawn = scene([canary.text], (320, 128), seed=3).picture
-    kept = cv2.imdecode(np.frombuffer(canary.file, np.uint8), cv2.IMREAD_COLOR)
+    drawing = scene([canary.text], (320, 128), seed=3).picture
+    stored_picture = cv2.imdecode(np.frombuffer(canary.file, np.uint8), cv2.IMREAD_COLOR)
     assert len(canary.file) < 6000
-    assert kept.shape == drawn.shape
-    difference = np.abs(kept.astype(int) - drawn.astype(int)).mean()
+    assert stored_picture.shape == drawing.shape
+    difference = np.abs(stored_picture.astype(int) - drawing.astype(int)).mean()
     assert difference < 4  # JPEG of quality 70
 
 

@@ -37,10 +37,10 @@ def test_a_step_is_told_with_its_calls_its_picture_and_its_limit(prefix: str) ->
     heartbeat, before = Heartbeat(2.5, prefix), time.monotonic()
     assert Heartbeats(prefix).exists(os.getpid())
     with heartbeat.work(["gate-7#1-2"], "a file of 9 bytes", more_s=1):
-        told = now(prefix)
-        assert before <= told.since <= time.monotonic()
-        assert (told.state, told.limit_s) == (State.WORKING, 3.5)
-        assert (told.calls, told.picture) == (("gate-7#1-2",), "a file of 9 bytes")
+        beat = now(prefix)
+        assert before <= beat.since <= time.monotonic()
+        assert (beat.state, beat.limit_s) == (State.WORKING, 3.5)
+        assert (beat.calls, beat.picture) == (("gate-7#1-2",), "a file of 9 bytes")
         heartbeat.take(["gate-7#1-2"], "640x480")
         assert (now(prefix).picture, now(prefix).limit_s) == ("640x480", 2.5)
     assert now(prefix).state is State.IDLE

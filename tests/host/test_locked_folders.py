@@ -16,16 +16,17 @@ from tests.waiting import until
 KILLED = """
 import os, signal, subprocess, sys
 from orchestrator.host.locked_folders import LockedFolder
-made = LockedFolder.make()
-(made.folder / "models" / "1").mkdir(parents=True)
-(made.folder / "models" / "1" / "model.bin").write_text("x")
-(made.folder / "link").symlink_to("/nowhere")
+locked_folder = LockedFolder.make()
+(locked_folder.folder / "models" / "1").mkdir(parents=True)
+(locked_folder.folder / "models" / "1" / "model.bin").write_text("x")
+(locked_folder.folder / "link").symlink_to("/nowhere")
 """
 """Program of an owner; its end is appended."""
+ENDLESS = "print(locked_folder.folder, flush=True); sys.stdin.read()"
 CHILD = """
 child = subprocess.Popen(
     [sys.executable, "-c", "import time; time.sleep(600)"],
-    pass_fds=[made.children],
+    pass_fds=[locked_folder.children],
     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
 )
 print(child.pid, flush=True)
@@ -44,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 def owner() -> Iterator[subprocess.Popen[str]]:
     """Another process with a folder of its own."""
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED + "print(made.folder, flush=True); sys.stdin.read()"],
+        [sys.executable, "-c", KILLED + ENDLESS],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdout.readline()
@@ -54,29 +55,29 @@ def owner() -> Iterator[subprocess.Popen[str]]:
 
 def run_owner(ending: str) -> str:
     """Run an owner to its end; return what it printed."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", KILLED + ending], capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
-    return done.stdout
+    assert process.stderr == ""
+    return process.stdout
 
 
 def test_what_is_removed_is_gone_and_may_be_so_twice(folder: Path) -> None:
-    made = LockedFolder.make("models-")
-    assert made.folder.name.startswith("plates-models-")
-    (made.folder / "python" / "bin").mkdir(parents=True)
-    made.remove()
-    made.remove()
+    locked_folder = LockedFolder.make("models-")
+    assert locked_folder.folder.name.startswith("plates-models-")
+    (locked_folder.folder / "python" / "bin").mkdir(parents=True)
+    locked_folder.remove()
+    locked_folder.remove()
     assert list(folder.iterdir()) == []
 
 
 def test_folders_of_processes_that_run_are_left_alone(owner, folder: Path) -> None:
-    made = LockedFolder.make()
+    locked_folder = LockedFolder.make()
     remove_left_folders()
-    assert (made.folder / MARK).exists()
-    made.remove()
-    (left,) = folder.iterdir()
-    assert (left / "models" / "1" / "model.bin").read_text() == "x"
+    assert (locked_folder.folder / MARK).exists()
+    locked_folder.remove()
+    (other_folder,) = folder.iterdir()
+    assert (other_folder / "models" / "1" / "model.bin").read_text() == "x"
 
 
 def test_the_folder_of_a_killed_process_goes(owner, folder: Path) -> None:
@@ -113,10 +114,10 @@ def test_a_folder_of_another_user_is_left_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "before", ["", "os.kill(child.pid, signal.SIGSTOP)"], ids=["running", "stopped"]
+    "preparation", ["", "os.kill(child.pid, signal.SIGSTOP)"], ids=["running", "stopped"]
 )
-def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -> None:
-    child = int(run_owner(f"{CHILD}{before}\nos.kill(os.getpid(), signal.SIGKILL)"))
+def test_the_children_of_a_killed_process_are_ended(folder: Path, preparation: str) -> None:
+    child = int(run_owner(f"{CHILD}{preparation}\nos.kill(os.getpid(), signal.SIGKILL)"))
     assert Path(f"/proc/{child}").exists()
     remove_left_folders()
     assert list(folder.iterdir()) == []
@@ -125,18 +126,18 @@ def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -
 
 def test_a_folder_can_be_tidied_up_around(folder: Path) -> None:
     """systemd-tmpfiles does not remove folders that another process has locked."""
-    made = LockedFolder.make()
-    opened = os.open(made.folder, os.O_RDONLY)
+    locked_folder = LockedFolder.make()
+    descriptor = os.open(locked_folder.folder, os.O_RDONLY)
     with pytest.raises(BlockingIOError):
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.close(opened)
-    made.remove()
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(descriptor)
+    locked_folder.remove()
 
 
 def test_what_was_half_removed_is_known_as_a_leftover(folder: Path) -> None:
-    left = folder / "plates-half"
-    left.mkdir()
-    (left / MARK).write_text("")
+    rest = folder / "plates-half"
+    rest.mkdir()
+    (rest / MARK).write_text("")
     remove_left_folders()
     assert list(folder.iterdir()) == []
 

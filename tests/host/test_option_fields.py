@@ -38,16 +38,16 @@ class MoreSpeed(Speed):
 
 def run(*words: str) -> tuple[object, str]:
     """Run a command with these options; return its values and its output."""
-    received: list[object] = []
+    calls: list[object] = []
 
     @expand
     def drive(*, speed: MoreSpeed, loud: bool = False) -> None:
-        received.append((speed, loud))
+        calls.append((speed, loud))
 
     app = typer.Typer(add_completion=False)
     app.command()(drive)
     result = CliRunner().invoke(app, [*words])
-    return (received or [None])[0], result.output
+    return (calls or [None])[0], result.output
 
 
 def test_without_words_a_command_gets_the_defaults() -> None:
@@ -61,15 +61,15 @@ def test_a_command_gets_the_values_of_all_its_options() -> None:
 
 def test_a_field_without_a_declaration_is_no_option() -> None:
     assert [*declared(MoreSpeed)] == ["gear", "lights", "route"]
-    received, output = run("--unit", "mile")
-    assert received is None
+    values, output = run("--unit", "mile")
+    assert values is None
     assert "No such option" in output
 
 
 @pytest.mark.parametrize("gear", [0, 7])
 def test_a_value_out_of_its_range_is_refused_on_the_command_line_and_in_code(gear: int) -> None:
-    received, output = run("--gear", str(gear))
-    assert received is None
+    values, output = run("--gear", str(gear))
+    assert values is None
     assert "1<=x<=6" in output
     with pytest.raises(SettingsError, match=f"^gear: wanted 1 to 6, got {gear}$"):
         Speed(gear=gear)
@@ -91,7 +91,7 @@ def to_even(value: object) -> object:
     raise ValueError("wanted an even number")
 
 
-class Wanted(BaseModel):
+class Vehicle(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str
@@ -123,21 +123,21 @@ class Wanted(BaseModel):
 )
 def test_an_error_says_what_was_wanted_and_what_came(values: Any, message: str) -> None:
     with pytest.raises(ValidationError) as failure:
-        Wanted.model_validate(values)
+        Vehicle.model_validate(values)
     assert describe_invalid(failure.value.errors()) == message
 
 
 def test_a_secret_is_not_shown() -> None:
     with pytest.raises(ValidationError) as failure:
-        Wanted.model_validate({"name": 123456})
-    told = describe_invalid(failure.value.errors(), hides_values=True)
-    assert told == "name: wanted a text"
+        Vehicle.model_validate({"name": 123456})
+    message = describe_invalid(failure.value.errors(), hides_values=True)
+    assert message == "name: wanted a text"
 
 
-@pytest.mark.parametrize("kind", list_all_errors(), ids=lambda one: one["type"])
+@pytest.mark.parametrize("kind", list_all_errors(), ids=lambda error: error["type"])
 def test_no_error_is_told_in_the_words_of_the_library(kind: Any) -> None:
     context = kind.get("example_context") or {}
     error = PydanticKnownError(kind["type"], context)
-    told = describe_invalid([{"type": kind["type"], "loc": ("a",), "input": 1, "ctx": context}])
-    assert told.startswith("a: wanted ")
-    assert error.message() not in told
+    message = describe_invalid([{"type": kind["type"], "loc": ("a",), "input": 1, "ctx": context}])
+    assert message.startswith("a: wanted ")
+    assert error.message() not in message

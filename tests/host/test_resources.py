@@ -80,8 +80,8 @@ def test_a_limit_of_version_1_counts(tmp_path, proc, text: int, usable: int) -> 
 def test_processes_keep_less_where_memory_is_short(
     memory_bytes: int, one_mb: int, all_mb: int
 ) -> None:
-    kept = {name: int(value) // MIB for name, value in keep_freed(memory_bytes).items()}
-    assert kept == {"MALLOC_MMAP_THRESHOLD_": one_mb, "MALLOC_TRIM_THRESHOLD_": all_mb}
+    thresholds = {name: int(value) // MIB for name, value in keep_freed(memory_bytes).items()}
+    assert thresholds == {"MALLOC_MMAP_THRESHOLD_": one_mb, "MALLOC_TRIM_THRESHOLD_": all_mb}
 
 
 def test_this_machine_has_memory() -> None:
@@ -144,17 +144,17 @@ def score_file(folder: Path, process: str, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("score", "new_score"),
     [
         pytest.param("0\n", STEP, id="usual"),
         pytest.param("-997\n", STEP - 997, id="a-guaranteed-pod"),
         pytest.param("900\n", 1000, id="at-most-1000"),
     ],
 )
-def test_a_step_is_added_to_what_the_container_has(tmp_path, before: str, after: int) -> None:
-    file = score_file(tmp_path, "self", before)
+def test_a_step_is_added_to_what_the_container_has(tmp_path, score: str, new_score: int) -> None:
+    file = score_file(tmp_path, "self", score)
     raise_score(proc=tmp_path)
-    assert int(file.read_text()) == after
+    assert int(file.read_text()) == new_score
 
 
 def test_another_process_can_be_named(tmp_path) -> None:
@@ -170,6 +170,6 @@ def test_a_kernel_without_it_is_left_alone(tmp_path) -> None:
 def test_the_kernel_takes_it() -> None:
     code = "from orchestrator.host.resources import raise_score; raise_score()"
     show = "print(open('/proc/self/oom_score_adj').read())"
-    before = int(Path("/proc/self/oom_score_adj").read_text())
-    said = subprocess.check_output([sys.executable, "-c", f"{code}; {show}"], text=True)
-    assert int(said) == min(1000, before + STEP)
+    score = int(Path("/proc/self/oom_score_adj").read_text())
+    output = subprocess.check_output([sys.executable, "-c", f"{code}; {show}"], text=True)
+    assert int(output) == min(1000, score + STEP)

@@ -9,12 +9,12 @@ LIMITS = "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))"
 
 
 def test_no_child_dumps_its_memory() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", f"import subprocess, sys; {LIMITS}; "
          f"subprocess.run([sys.executable, '-c', {LIMITS!r}])"],
         preexec_fn=prepare_child, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout.splitlines() == ["(1, 1)"] * 2
+    assert process.stdout.splitlines() == ["(1, 1)"] * 2
 
 
 def test_a_limit_of_nothing_stays() -> None:
@@ -22,8 +22,10 @@ def test_a_limit_of_nothing_stays() -> None:
         "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
         f"from orchestrator.host.subprocesses import prepare_child; prepare_child(); {LIMITS}"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "(0, 0)\n"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "(0, 0)\n"
 
 
 def test_a_child_ends_with_its_parent() -> None:
@@ -51,17 +53,19 @@ code = (
 parent = subprocess.Popen(
     [sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True, text=True
 )
-left = int(parent.stdout.readline())
+child_pid = int(parent.stdout.readline())
 os.killpg(parent.pid, signal.SIGKILL)
 parent.wait()
 reap_group(parent.pid)
-print(os.path.exists(f"/proc/{left}"))
+print(os.path.exists(f"/proc/{child_pid}"))
 """
 
 
 def test_what_a_dead_child_left_is_reaped() -> None:
-    done = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    process = subprocess.run(
+        [sys.executable, "-c", LEFT], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "False\n"
 
 
 def test_reaping_leaves_the_children_of_others_alone() -> None:

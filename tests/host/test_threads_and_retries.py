@@ -23,7 +23,7 @@ from tests.waiting import until
 
 
 def count(name: str) -> int:
-    return sum(one.name == name for one in threading.enumerate())
+    return sum(thread.name == name for thread in threading.enumerate())
 
 
 def test_results_and_errors_come_back() -> None:
@@ -46,7 +46,7 @@ def test_calls_run_at_the_same_time_but_only_so_many() -> None:
     third = threads.submit(over.is_set)
     assert (count("two"), third.running()) == (2, False)
     over.set()
-    assert [one.result(20) for one in (*pair, third)] == [True, True, True]
+    assert [future.result(20) for future in (*pair, third)] == [True, True, True]
 
 
 def test_a_call_that_is_cancelled_while_it_waits_does_not_run() -> None:
@@ -118,7 +118,7 @@ class Scripted:
 
 
 @pytest.fixture
-def told() -> list[str]:
+def errors() -> list[str]:
     return []
 
 
@@ -126,36 +126,39 @@ def retries(times: int, pauses: list[float] | None = None) -> Retries:
     return Retries(times, sleep=(pauses if pauses is not None else []).append)
 
 
-def test_an_answer_is_not_asked_for_twice(told) -> None:
-    assert retries(3).call(Scripted("answer"), told.append) == "answer"
-    assert told == []
+def test_an_answer_is_not_asked_for_twice(errors) -> None:
+    assert retries(3).call(Scripted("answer"), errors.append) == "answer"
+    assert errors == []
 
 
 @pytest.mark.parametrize("error", [ServerError("gone"), Overloaded("full")])
-def test_a_call_that_met_no_capacity_is_sent_again(told, error: PlateError) -> None:
-    assert retries(2).call(Scripted(error, error, "answer"), told.append) == "answer"
-    assert told == [error, error]
+def test_a_call_that_met_no_capacity_is_sent_again(errors, error: PlateError) -> None:
+    assert retries(2).call(Scripted(error, error, "answer"), errors.append) == "answer"
+    assert errors == [error, error]
 
 
-def test_the_last_error_is_the_callers(told) -> None:
+def test_the_last_error_is_the_callers(errors) -> None:
     with pytest.raises(Overloaded, match="full"):
-        retries(1).call(Scripted(ServerError("gone"), Overloaded("full"), "late"), told.append)
-    assert len(told) == 1
+        retries(1).call(Scripted(ServerError("gone"), Overloaded("full"), "late"), errors.append)
+    assert len(errors) == 1
 
 
 @pytest.mark.parametrize("error", [RequestError("no picture"), ModelError("broken")])
-def test_an_error_that_would_come_again_is_not_tried_again(told, error: PlateError) -> None:
+def test_an_error_that_would_come_again_is_not_tried_again(errors, error: PlateError) -> None:
     with pytest.raises(type(error)):
-        retries(5).call(Scripted(error, "answer"), told.append)
-    assert told == []
+        retries(5).call(Scripted(error, "answer"), errors.append)
+    assert errors == []
 
 
-def test_pauses_double_up_to_the_limit(told) -> None:
+def test_pauses_double_up_to_the_limit(errors) -> None:
     pauses: list[float] = []
     script = Scripted(*[ServerError("gone")] * 7, "answer")
-    Retries(7, first_s=1, longest_s=8, sleep=pauses.append).call(script, told.append)
-    most = [1, 2, 4, 8, 8, 8, 8]
-    assert all(top / 2 <= pause <= top for pause, top in zip(pauses, most, strict=True))
+    Retries(7, first_s=1, longest_s=8, sleep=pauses.append).call(script, errors.append)
+    longest_pauses = [1, 2, 4, 8, 8, 8, 8]
+    assert all(
+        longest_pause / 2 <= pause <= longest_pause
+        for pause, longest_pause in zip(pauses, longest_pauses, strict=True)
+    )
 
 
 @pytest.mark.parametrize("times", [-1, 1.5, float("nan"), "3", None, True])

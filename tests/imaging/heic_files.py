@@ -15,7 +15,7 @@ def heic_of(picture: Path, orientation: int = 1) -> bytes:
     pillow_heif = pytest.importorskip("pillow_heif", reason="needs the extra heic")
     exif, file = Image.Exif(), io.BytesIO()
     exif[0x112] = orientation
-    with Image.open(picture) as opened:
-        made = pillow_heif.from_pillow(opened.reduce(4))
-    made.save(file, quality=90, exif=exif.tobytes())
+    with Image.open(picture) as source:
+        heic = pillow_heif.from_pillow(source.reduce(4))
+    heic.save(file, quality=90, exif=exif.tobytes())
     return file.getvalue()

@@ -15,7 +15,7 @@ from tests.samples import PROJECT, STREET
 from workshop.benchmarks.first_light.decoding_step import KINDS
 
 
-def encoded(rgb: np.ndarray, encoding: str = "PNG", **options) -> bytes:
+def encode(rgb: np.ndarray, encoding: str = "PNG", **options) -> bytes:
     file = io.BytesIO()
     Image.fromarray(rgb).save(file, encoding, **options)
     return file.getvalue()
@@ -25,22 +25,22 @@ class TestDecode:
     @pytest.mark.parametrize("encoding", ["PNG", "BMP", "WEBP", "JPEG"])
     def test_every_encoding_gives_bgr(self, encoding: str) -> None:
         red = np.full((20, 30, 3), (200, 0, 0), np.uint8)
-        picture = decode(encoded(red, encoding))
+        picture = decode(encode(red, encoding))
         assert picture.shape == (20, 30, 3)
         assert picture.dtype == torch.uint8
         assert torch.allclose(picture[10, 15].float(), torch.tensor([0.0, 0, 200]), atol=4)
 
     def test_grey_and_transparent_pictures_become_bgr(self) -> None:
-        assert decode(encoded(np.zeros((4, 5), np.uint8))).shape == (4, 5, 3)
-        assert decode(encoded(np.zeros((4, 5, 4), np.uint8))).shape == (4, 5, 3)
+        assert decode(encode(np.zeros((4, 5), np.uint8))).shape == (4, 5, 3)
+        assert decode(encode(np.zeros((4, 5, 4), np.uint8))).shape == (4, 5, 3)
 
     @pytest.mark.parametrize(
         "junk",
         [
             pytest.param(b"", id="nothing"),
             pytest.param(b"not a picture", id="text"),
-            pytest.param(encoded(np.zeros((4, 5, 3), np.uint8), "GIF"), id="GIF"),
-            pytest.param(encoded(np.zeros((4, 5, 3), np.uint8))[:20], id="header alone"),
+            pytest.param(encode(np.zeros((4, 5, 3), np.uint8), "GIF"), id="GIF"),
+            pytest.param(encode(np.zeros((4, 5, 3), np.uint8))[:20], id="header alone"),
         ],
     )
     def test_bytes_that_are_no_picture_are_refused(self, junk: bytes) -> None:
@@ -48,19 +48,19 @@ class TestDecode:
             decode(junk)
 
     def test_a_damaged_picture_is_refused(self) -> None:
-        png = bytearray(encoded(np.zeros((40, 50, 3), np.uint8)))
+        png = bytearray(encode(np.zeros((40, 50, 3), np.uint8)))
         png[41:] = b"\xff" * (len(png) - 41)
         with pytest.raises(PictureError, match="damaged 50x40 picture"):
             decode(bytes(png))
 
     def test_a_huge_picture_is_refused_before_it_is_unpacked(self) -> None:
-        bomb = encoded(np.zeros((3000, 3000, 3), np.uint8))
+        bomb = encode(np.zeros((3000, 3000, 3), np.uint8))
         assert len(bomb) < 100_000
         with pytest.raises(PictureError, match="wanted 1 to 1000000 pixels, got 3000x3000"):
             decode(bomb, max_pixels=1_000_000)
 
     def test_a_file_is_read(self, tmp_path) -> None:
-        (tmp_path / "a.png").write_bytes(encoded(np.zeros((4, 5, 3), np.uint8)))
+        (tmp_path / "a.png").write_bytes(encode(np.zeros((4, 5, 3), np.uint8)))
         assert read_picture(tmp_path / "a.png").shape == (4, 5, 3)
 
 
@@ -94,10 +94,10 @@ def test_a_picture_that_there_is_no_memory_for_is_not_called_damaged() -> None:
         "try: decode_bgr(file)\n"
         "except Overloaded as error: print(error)\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PROJECT
     )
-    assert done.stdout == "wanted memory for a 6000x4000 picture, got none\n", done.stderr
+    assert process.stdout == "wanted memory for a 6000x4000 picture, got none\n", process.stderr
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,13 @@ def jpegs() -> Mapping[str, bytes]:
     street = Image.open(STREET).resize((641, 481))
     files = {kind: save(street) for kind, save in KINDS.items()}
     whole = files["baseline"]
-    flipped = bytes(value ^ 0x55 if at % 997 == 996 else value for at, value in enumerate(whole))
-    return files | {"damaged": flipped, "bytes before its end": whole[:-2] + bytes(5) + whole[-2:]}
+    damaged_file = bytes(
+        value ^ 0x55 if at % 997 == 996 else value for at, value in enumerate(whole)
+    )
+    return files | {
+        "damaged": damaged_file,
+        "bytes before its end": whole[:-2] + bytes(5) + whole[-2:],
+    }
 
 
 def pixels_or_error(file: bytes) -> np.ndarray | str:
@@ -120,9 +125,9 @@ def pixels_or_error(file: bytes) -> np.ndarray | str:
 def test_a_jpeg_has_the_pixels_or_the_error_that_opencv_gives(
     jpegs: Mapping[str, bytes], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    got = pixels_or_error(jpegs[kind])
+    outcome = pixels_or_error(jpegs[kind])
     monkeypatch.setitem(sys.modules, "simplejpeg", None)
-    np.testing.assert_array_equal(got, pixels_or_error(jpegs[kind]))
+    np.testing.assert_array_equal(outcome, pixels_or_error(jpegs[kind]))
 
 
 @pytest.mark.parametrize("kind", ["baseline", "grey", "orientation 6", "restart markers"])

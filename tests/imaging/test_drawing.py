@@ -27,17 +27,17 @@ def test_the_picture_given_is_left_alone() -> None:
 
 
 def test_plates_are_coloured_by_whether_they_were_read() -> None:
-    read = annotate(WHITE, Plates((Plate((10, 80, 110, 110), text="A001AA77"),)))
-    unread = annotate(WHITE, Plates((Plate((10, 80, 110, 110)),)))
-    assert has(read, READ)
-    assert not has(read, UNREAD)
-    assert has(unread, UNREAD)
+    with_text = annotate(WHITE, Plates((Plate((10, 80, 110, 110), text="A001AA77"),)))
+    without_text = annotate(WHITE, Plates((Plate((10, 80, 110, 110)),)))
+    assert has(with_text, READ)
+    assert not has(with_text, UNREAD)
+    assert has(without_text, UNREAD)
 
 
 def test_the_box_and_the_corners_are_drawn() -> None:
     aslant = ((20, 100), (100, 60), (100, 90), (20, 130))
-    drawn = annotate(WHITE, Plates((Plate((20, 60, 100, 130), text="A001AA77", corners=aslant),)))
-    edge, box = drawn[78:83, 60], drawn[128:133, 60]
+    drawing = annotate(WHITE, Plates((Plate((20, 60, 100, 130), text="A001AA77", corners=aslant),)))
+    edge, box = drawing[78:83, 60], drawing[128:133, 60]
     assert has(edge[None], READ)
     assert has(box[None], READ)
 
@@ -62,19 +62,19 @@ def plate_of(corners: list[tuple[float, float]]) -> tuple[np.ndarray, Plate]:
     ],
 )
 def test_a_plate_is_cut_out_upright_with_room_round_it(corners) -> None:
-    cut = straighten(*plate_of(corners))
-    height, width = cut.shape[:2]
+    crop = straighten(*plate_of(corners))
+    height, width = crop.shape[:2]
     # 100 x 20 px, and 8 % of the width, 25 % of the height more at each side.
     assert (width, height) == (116, 30)
-    assert cut[15, 15:50].max() < 90
-    assert cut[15, 70:100].min() > 200
-    assert abs(int(cut[1, 58, 0]) - 128) < 10
+    assert crop[15, 15:50].max() < 90
+    assert crop[15, 70:100].min() > 200
+    assert abs(int(crop[1, 58, 0]) - 128) < 10
 
 
 def test_a_plate_at_the_edge_of_the_picture_is_cut_out_whole() -> None:
-    cut = straighten(np.full((20, 40, 3), 200, np.uint8), Plate((0, 0, 40, 20)))
-    assert cut.shape == (30, 46, 3)
-    assert (cut == 200).all()
+    crop = straighten(np.full((20, 40, 3), 200, np.uint8), Plate((0, 0, 40, 20)))
+    assert crop.shape == (30, 46, 3)
+    assert (crop == 200).all()
 
 
 def test_a_plate_without_extent_is_a_pixel() -> None:
@@ -82,8 +82,8 @@ def test_a_plate_without_extent_is_a_pixel() -> None:
 
 
 def test_a_label_at_the_top_edge_goes_below() -> None:
-    drawn = annotate(WHITE, Plates((Plate((10, 0, 110, 20), text="A001AA77"),)))
-    assert has(drawn[24:70], READ)
+    drawing = annotate(WHITE, Plates((Plate((10, 0, 110, 20), text="A001AA77"),)))
+    assert has(drawing[24:70], READ)
 
 
 GRADIENT = np.arange(200 * 300 * 3, dtype=np.uint8).reshape(200, 300, 3)
@@ -92,9 +92,9 @@ GRADIENT = np.arange(200 * 300 * 3, dtype=np.uint8).reshape(200, 300, 3)
 def test_a_drawing_is_a_whole_png_file_without_loss() -> None:
     png = to_png(GRADIENT)
     assert np.array_equal(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR), GRADIENT)
-    with Image.open(io.BytesIO(png)) as opened:
-        assert np.array_equal(np.asarray(opened)[..., ::-1], GRADIENT)
-        assert opened.text == {"Software": "orchestrator"}
+    with Image.open(io.BytesIO(png)) as picture:
+        assert np.array_equal(np.asarray(picture)[..., ::-1], GRADIENT)
+        assert picture.text == {"Software": "orchestrator"}
 
 
 @pytest.mark.parametrize(("suffix", "encode"), [(".png", to_png), (".jpg", to_jpeg)])
@@ -108,11 +108,11 @@ def test_our_drawings_and_crops_are_recognised(tmp_path: Path, suffix: str, enco
 
 def test_a_jpeg_drawing_is_one_for_others_too() -> None:
     jpeg = to_jpeg(WHITE)
-    unpacked = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
-    assert np.array_equal(unpacked, WHITE)
-    with Image.open(io.BytesIO(jpeg)) as opened:
-        assert opened.info["comment"] == b"orchestrator"
-        assert opened.info["jfif_version"] == (1, 1)
+    pixels = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert np.array_equal(pixels, WHITE)
+    with Image.open(io.BytesIO(jpeg)) as picture:
+        assert picture.info["comment"] == b"orchestrator"
+        assert picture.info["jfif_version"] == (1, 1)
 
 
 @pytest.mark.parametrize(

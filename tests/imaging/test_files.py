@@ -11,19 +11,19 @@ from orchestrator.imaging.files import from_base64, read_file, unpack
 from orchestrator.imaging.headers import check_file
 
 
-def encoded(encoding: str, **options: object) -> bytes:
+def encode(encoding: str, **options: object) -> bytes:
     file = io.BytesIO()
     Image.fromarray(np.full((20, 30, 3), (200, 0, 0), np.uint8)).save(file, encoding, **options)
     return file.getvalue()
 
 
-FILE = encoded("PNG")
+FILE = encode("PNG")
 TEXT = base64.b64encode(FILE)
 
 
 @pytest.mark.parametrize("encoding", ["JPEG", "PNG", "WEBP", "BMP"])
 def test_base64_becomes_the_file_and_a_file_stays_as_it_is(encoding: str) -> None:
-    file = encoded(encoding)
+    file = encode(encoding)
     assert from_base64(file) is file
     assert from_base64(base64.b64encode(file)) == file
 
@@ -71,7 +71,7 @@ def test_nothing_stays_nothing() -> None:
 def test_pixels_are_bgr_and_turned_as_exif_says() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was turned: show it rotated by 90 degrees
-    file = encoded("JPEG", exif=exif)
+    file = encode("JPEG", exif=exif)
     pixels = unpack(file, check_file(file, 600))
     assert pixels.shape == (30, 20, 3)
     assert np.allclose(pixels[10, 10], (0, 0, 200), atol=4)
@@ -88,7 +88,7 @@ def jpeg_of(noise: np.ndarray, **options) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize("lost", [1, 2, 3, 200, 0.05])
+@pytest.mark.parametrize("lost_bytes", [1, 2, 3, 200, 0.05])
 @pytest.mark.parametrize(
     ("noise", "options"),
     [
@@ -99,14 +99,20 @@ def jpeg_of(noise: np.ndarray, **options) -> bytes:
     ],
 )
 @pytest.mark.parametrize("padding", [b"", bytes(100)])
-def test_a_jpeg_that_lacks_only_its_end_is_decoded(noise, options, lost, padding) -> None:
+def test_a_jpeg_that_lacks_only_its_end_is_decoded(noise, options, lost_bytes, padding) -> None:
     whole = jpeg_of(noise, **options)
-    cut = whole[: -(lost if lost >= 1 else int(lost * len(whole)))] + padding
-    header = check_file(cut, NOISE.size)
+    cut_file = whole[: -(lost_bytes if lost_bytes >= 1 else int(lost_bytes * len(whole)))] + padding
+    header = check_file(cut_file, NOISE.size)
     assert (header.is_cut, check_file(whole, NOISE.size).is_cut) == (True, False)
-    read = unpack(cut, header)[:256] if options is not PROGRESSIVE else unpack(cut, header)[:32]
-    same = np.abs(read.astype(int) - unpack(whole, check_file(whole, NOISE.size))[: len(read)])
-    assert np.median(same) <= (0 if options is not PROGRESSIVE else 40)
+    rows = (
+        unpack(cut_file, header)[:256]
+        if options is not PROGRESSIVE
+        else unpack(cut_file, header)[:32]
+    )
+    difference = np.abs(
+        rows.astype(int) - unpack(whole, check_file(whole, NOISE.size))[: len(rows)]
+    )
+    assert np.median(difference) <= (0 if options is not PROGRESSIVE else 40)
 
 
 def test_a_jpeg_that_lacks_much_is_refused() -> None:

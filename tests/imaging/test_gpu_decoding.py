@@ -51,9 +51,9 @@ def test_the_colours_are_in_the_order_of_bgr(decoder: JpegDecoder) -> None:
 
 
 def test_turned_files_are_upright(decoder, files) -> None:
-    upright = np.asarray(decode(decoder, files["orientation 1"])).shape
-    turned = np.asarray(decode(decoder, files["orientation 6"])).shape
-    assert turned == (upright[1], upright[0], 3)
+    upright_shape = np.asarray(decode(decoder, files["orientation 1"])).shape
+    turned_shape = np.asarray(decode(decoder, files["orientation 6"])).shape
+    assert turned_shape == (upright_shape[1], upright_shape[0], 3)
 
 
 @pytest.mark.parametrize("kind", sorted(FOR_OPENCV))
@@ -64,8 +64,8 @@ def test_other_kinds_are_left_to_opencv(decoder, files, kind: str) -> None:
 @pytest.mark.parametrize("number", range(1, 9))
 def test_a_file_that_was_cut_off_is_found_however_it_lies(decoder, files, number: int) -> None:
     whole = files[f"orientation {number}"]
-    for kept in (len(whole) // 3, len(whole) * 9 // 10):
-        assert decode(decoder, whole[:kept] + b"\xff\xd9") is None
+    for size in (len(whole) // 3, len(whole) * 9 // 10):
+        assert decode(decoder, whole[:size] + b"\xff\xd9") is None
 
 
 def test_adobes_rgb_is_left_to_opencv(decoder) -> None:

@@ -12,12 +12,12 @@ MAX_PIXELS = 1_000_000
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def encoded(encoding: str, *, pictures: int = 1, **options: object) -> bytes:
+def encode(encoding: str, *, pictures: int = 1, **options: object) -> bytes:
     colours = ("black", "white", "red")[:pictures]
-    first, *others = (Image.new("RGB", (30, 20), colour) for colour in colours)
-    animation = {"save_all": True, "append_images": others} if others else {}
+    first_picture, *later_pictures = (Image.new("RGB", (30, 20), colour) for colour in colours)
+    animation = {"save_all": True, "append_images": later_pictures} if later_pictures else {}
     file = io.BytesIO()
-    first.save(file, encoding, **animation, **options)
+    first_picture.save(file, encoding, **animation, **options)
     return file.getvalue()
 
 
@@ -32,18 +32,18 @@ IHDR = chunk(b"IHDR", struct.pack(">II5x", 30, 20))
 @pytest.mark.parametrize(
     "file",
     [
-        pytest.param(encoded("JPEG"), id="JPEG"),
-        pytest.param(encoded("JPEG", exif=b"Exif\0\0" + b"\xff" * 5000), id="JPEG with EXIF"),
-        pytest.param(encoded("PNG"), id="PNG"),
+        pytest.param(encode("JPEG"), id="JPEG"),
+        pytest.param(encode("JPEG", exif=b"Exif\0\0" + b"\xff" * 5000), id="JPEG with EXIF"),
+        pytest.param(encode("PNG"), id="PNG"),
         pytest.param(PNG + IHDR + chunk(b"acTL", struct.pack(">II", 1, 0)) + chunk(b"IDAT"),
                      id="PNG of one frame"),
-        pytest.param(encoded("WEBP"), id="lossy WebP"),
-        pytest.param(encoded("WEBP", lossless=True), id="lossless WebP"),
-        pytest.param(encoded("WEBP", exif=b"Exif\0\0MM"), id="WebP with EXIF"),
-        pytest.param(encoded("BMP"), id="BMP"),
+        pytest.param(encode("WEBP"), id="lossy WebP"),
+        pytest.param(encode("WEBP", lossless=True), id="lossless WebP"),
+        pytest.param(encode("WEBP", exif=b"Exif\0\0MM"), id="WebP with EXIF"),
+        pytest.param(encode("BMP"), id="BMP"),
         pytest.param(b"BM" + struct.pack("<12xIHH", 12, 30, 20), id="BMP of OS/2"),
         pytest.param(b"BM" + struct.pack("<12xIii", 40, 30, -20), id="BMP from the top"),
-        pytest.param(b"\xff\xd8" + b"\xff" * 9 + encoded("JPEG")[3:], id="JPEG with fill bytes"),
+        pytest.param(b"\xff\xd8" + b"\xff" * 9 + encode("JPEG")[3:], id="JPEG with fill bytes"),
     ],
 )  # fmt: skip
 def test_the_size_of_a_picture_is_in_its_header(file: bytes) -> None:
@@ -54,12 +54,12 @@ def test_the_size_of_a_picture_is_in_its_header(file: bytes) -> None:
 @pytest.mark.parametrize(
     ("file", "speed"),
     [
-        pytest.param(encoded("JPEG"), 150e6, id="JPEG"),
-        pytest.param(encoded("BMP"), 150e6, id="BMP"),
-        pytest.param(encoded("PNG"), 70e6, id="PNG"),
-        pytest.param(encoded("WEBP"), 60e6, id="lossy WebP"),
-        pytest.param(encoded("WEBP", lossless=True), 60e6, id="lossless WebP"),
-        pytest.param(encoded("WEBP", exif=b"Exif\0\0MM"), 60e6, id="WebP with EXIF"),
+        pytest.param(encode("JPEG"), 150e6, id="JPEG"),
+        pytest.param(encode("BMP"), 150e6, id="BMP"),
+        pytest.param(encode("PNG"), 70e6, id="PNG"),
+        pytest.param(encode("WEBP"), 60e6, id="lossy WebP"),
+        pytest.param(encode("WEBP", lossless=True), 60e6, id="lossless WebP"),
+        pytest.param(encode("WEBP", exif=b"Exif\0\0MM"), 60e6, id="WebP with EXIF"),
     ],
 )  # fmt: skip
 def test_the_time_of_decoding_depends_on_the_format(file: bytes, speed: float) -> None:
@@ -86,7 +86,7 @@ def scan(components: int) -> bytes:
 @pytest.mark.parametrize(
     ("file", "scans", "kept_bytes"),
     [
-        pytest.param(encoded("JPEG", progressive=True), 10, 6, id="progressive"),
+        pytest.param(encode("JPEG", progressive=True), 10, 6, id="progressive"),
         pytest.param(jpeg(frame(0xC0, 3), scan(3), scan(3)), 1, 0, id="whole at once"),
         pytest.param(jpeg(frame(0xC0, 3), scan(1), scan(1), scan(1)), 3, 6, id="in parts"),
         pytest.param(jpeg(frame(0xC2, 1), scan(1)), 1, 2, id="progressive of one scan"),
@@ -122,16 +122,16 @@ def test_unpacking_costs_pixels_times_scans(scans: int, passes: float) -> None:
         pytest.param(b"", id="nothing"),
         pytest.param(b"not a picture", id="text"),
         pytest.param(b"RIFF1234WAVE" + bytes(99), id="sound"),
-        pytest.param(encoded("WEBP")[:12], id="beginning of a WebP"),
-        pytest.param(encoded("PNG")[:20], id="beginning of a PNG"),
+        pytest.param(encode("WEBP")[:12], id="beginning of a WebP"),
+        pytest.param(encode("PNG")[:20], id="beginning of a PNG"),
         pytest.param(PNG + chunk(b"tEXt") + IHDR, id="PNG without a size"),
         pytest.param(PNG + IHDR + chunk(b"tEXt") * 5000 + chunk(b"IDAT"), id="PNG of texts"),
         pytest.param(b"\xff\xd8\xff", id="beginning of a JPEG"),
-        pytest.param(b"\xff\xd8\xff\xfe\0\1" + encoded("JPEG")[2:], id="JPEG segment of no size"),
-        pytest.param(b"\xff\xd8" + b"\xff\xfe\0\2" * 5000 + encoded("JPEG")[2:],
+        pytest.param(b"\xff\xd8\xff\xfe\0\1" + encode("JPEG")[2:], id="JPEG segment of no size"),
+        pytest.param(b"\xff\xd8" + b"\xff\xfe\0\2" * 5000 + encode("JPEG")[2:],
                      id="JPEG of comments"),
-        pytest.param(b"\xff\xd8" + b"\xff" * 5000 + encoded("JPEG")[2:], id="JPEG of fill bytes"),
-        pytest.param(b"\xff\xd8\xff\xd9" + encoded("JPEG"), id="JPEG that ends at once"),
+        pytest.param(b"\xff\xd8" + b"\xff" * 5000 + encode("JPEG")[2:], id="JPEG of fill bytes"),
+        pytest.param(b"\xff\xd8\xff\xd9" + encode("JPEG"), id="JPEG that ends at once"),
     ],
 )  # fmt: skip
 def test_bytes_that_are_no_picture_are_refused(file: bytes) -> None:
@@ -142,11 +142,11 @@ def test_bytes_that_are_no_picture_are_refused(file: bytes) -> None:
 @pytest.mark.parametrize(
     ("file", "got"),
     [
-        pytest.param(encoded("GIF"), "a GIF file; export its first frame", id="GIF"),
-        pytest.param(encoded("TIFF"), "a TIFF or a camera's raw file; convert it", id="TIFF"),
+        pytest.param(encode("GIF"), "a GIF file; export its first frame", id="GIF"),
+        pytest.param(encode("TIFF"), "a TIFF or a camera's raw file; convert it", id="TIFF"),
         # OpenCV 4.11 has a flaw in its reader of these: docs/why/security.md.
-        pytest.param(encoded("JPEG2000"), "a JPEG 2000 file; convert it", id="JPEG 2000"),
-        pytest.param(encoded("JPEG2000", no_jp2=True), "a JPEG 2000 file; convert it",
+        pytest.param(encode("JPEG2000"), "a JPEG 2000 file; convert it", id="JPEG 2000"),
+        pytest.param(encode("JPEG2000", no_jp2=True), "a JPEG 2000 file; convert it",
                      id="JPEG 2000 codestream"),
     ],
 )  # fmt: skip
@@ -158,20 +158,20 @@ def test_a_file_of_a_known_format_is_refused_with_its_name(file: bytes, got: str
 @pytest.mark.parametrize("encoding", ["PNG", "WEBP"])
 def test_an_animation_is_refused(encoding: str) -> None:
     with pytest.raises(PictureError, match="wanted one picture, got an animation; export"):
-        check_file(encoded(encoding, pictures=3), MAX_PIXELS)
+        check_file(encode(encoding, pictures=3), MAX_PIXELS)
 
 
 @pytest.mark.parametrize("encoding", ["JPEG", "PNG", "WEBP", "BMP"])
 def test_a_picture_may_have_as_many_pixels_as_that(encoding: str) -> None:
-    header = check_file(encoded(encoding), 600)
+    header = check_file(encode(encoding), 600)
     assert (header.width, header.height) == (30, 20)
     with pytest.raises(PictureError, match="wanted 1 to 599 pixels, got 30x20 pixels"):
-        check_file(encoded(encoding), 599)
+        check_file(encode(encoding), 599)
 
 
 def test_a_header_that_is_cut_says_no_size() -> None:
     with pytest.raises(PictureError, match="got 0x0 pixels"):
-        check_file(encoded("BMP")[:17], MAX_PIXELS)
+        check_file(encode("BMP")[:17], MAX_PIXELS)
 
 
 @pytest.mark.parametrize("size_wh", [(0, 5), (5, 0), (-1, -1)])
@@ -181,8 +181,8 @@ def test_a_picture_has_pixels(size_wh: tuple[int, int]) -> None:
 
 
 def family_of_mp4(*brands: bytes) -> bytes:
-    major, *others = brands
-    content = b"ftyp" + major + bytes(4) + b"".join(others)
+    major, *minor = brands
+    content = b"ftyp" + major + bytes(4) + b"".join(minor)
     return (len(content) + 4).to_bytes(4, "big") + content + bytes(50)
 
 
@@ -216,7 +216,7 @@ def test_an_unknown_file_has_no_format(file: bytes) -> None:
     ],
 )
 def test_a_known_format_has_a_name_and_advice(file: bytes, name: str, advice: str) -> None:
-    found = foreign_format_of(file)
-    assert found is not None
-    assert found.name.startswith(name)
-    assert advice in found.advice
+    foreign_format = foreign_format_of(file)
+    assert foreign_format is not None
+    assert foreign_format.name.startswith(name)
+    assert advice in foreign_format.advice

@@ -18,7 +18,7 @@ def street() -> bytes:
     return heic_of(STREET)
 
 
-def opened(jpeg: bytes) -> Image.Image:
+def open_jpeg(jpeg: bytes) -> Image.Image:
     assert jpeg.startswith(b"\xff\xd8")
     return Image.open(io.BytesIO(jpeg))
 
@@ -30,26 +30,26 @@ def test_other_files_are_not_heic(file: bytes) -> None:
 
 def test_the_pixels_stay_nearly_the_same(street: bytes) -> None:
     assert is_heic(street)
-    with Image.open(STREET) as original, opened(to_jpeg(street)) as made:
+    with Image.open(STREET) as original, open_jpeg(to_jpeg(street)) as converted_picture:
         difference = np.abs(
-            np.asarray(original.reduce(4), np.int16) - np.asarray(made.convert("RGB"))
+            np.asarray(original.reduce(4), np.int16) - np.asarray(converted_picture.convert("RGB"))
         )
     assert difference.mean() < 4
 
 
 def test_the_picture_is_upright_and_says_nothing_more() -> None:
-    with opened(to_jpeg(heic_of(STREET, orientation=6))) as made:
-        assert made.size == (240, 320)
-        assert not made.getexif()
+    with open_jpeg(to_jpeg(heic_of(STREET, orientation=6))) as converted_picture:
+        assert converted_picture.size == (240, 320)
+        assert not converted_picture.getexif()
 
 
 def test_the_size_is_checked_before_anything_is_decoded(street: bytes) -> None:
     begin, end = street.find(b"mdat") + 4, len(street) - 300
-    broken = street[:begin] + bytes(end - begin) + street[end:]  # headers and EXIF are whole
+    broken_file = street[:begin] + bytes(end - begin) + street[end:]  # headers and EXIF are whole
     with pytest.raises(PictureError, match=r"wanted up to 1,000 pixels, got 320x240"):
-        to_jpeg(broken, most_pixels=1000)
+        to_jpeg(broken_file, max_pixels=1000)
     with pytest.raises(PictureError, match="damaged HEIC file"):
-        to_jpeg(broken)
+        to_jpeg(broken_file)
 
 
 def test_a_file_of_too_many_bytes_is_not_opened(

@@ -14,17 +14,21 @@ from orchestrator.imaging.orientation import orientation_of
 XMP = b"http://ns.adobe.com/xap/1.0/\0and so on"
 
 
-def exif_of(order: str, orientation: int, *, kind: int = 3, before: int = 0, at: int = 8) -> bytes:
+def exif_of(
+    order: str, orientation: int, *, kind: int = 3, earlier_entries: int = 0, at: int = 8
+) -> bytes:
     """Return EXIF data whose one directory begins at a position, with entries before ours."""
     value = struct.pack(order + ("HH" if kind == 3 else "I"), *(orientation, 0)[: 5 - kind])
-    entries = [struct.pack(order + "HHIHH", 0x9000 + index, 3, 1, 1, 0) for index in range(before)]
+    entries = [
+        struct.pack(order + "HHIHH", 0x9000 + index, 3, 1, 1, 0) for index in range(earlier_entries)
+    ]
     entries.append(struct.pack(order + "HHI", 0x112, kind, 1) + value)
     name = b"II" if order == "<" else b"MM"
     head = name + struct.pack(order + "HI", 42, at) + bytes(at - 8)
     return head + struct.pack(order + "H", len(entries)) + b"".join(entries) + bytes(4)
 
 
-def encoded(encoding: str, exif: bytes = b"") -> bytes:
+def encode(encoding: str, exif: bytes = b"") -> bytes:
     file = io.BytesIO()
     Image.fromarray(CORNERS).convert("RGB").save(file, encoding, **({"exif": exif} if exif else {}))
     return file.getvalue()
@@ -32,7 +36,7 @@ def encoded(encoding: str, exif: bytes = b"") -> bytes:
 
 def jpeg(*segments: bytes) -> bytes:
     """Return a JPEG with segments of the kind that EXIF data are in."""
-    plain = encoded("JPEG")
+    plain = encode("JPEG")
     parts = (b"\xff\xe1" + struct.pack(">H", len(segment) + 2) + segment for segment in segments)
     return plain[:2] + b"".join(parts) + plain[2:]
 
@@ -46,7 +50,7 @@ CORNERS = np.array([[0, 80], [160, 240]], np.uint8).repeat(10, 0).repeat(15, 1)
 def test_pictures_of_all_formats_are_turned_upright(encoding: str, orientation: int) -> None:
     exif = Image.Exif()
     exif[0x112] = orientation
-    file = encoded(encoding, exif.tobytes())
+    file = encode(encoding, exif.tobytes())
     upright = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(file))).convert("RGB"))
     np.testing.assert_allclose(decode_bgr(file).astype(int), upright[:, :, ::-1], atol=12)
     assert (*check_file(file, 600).upright_wh[::-1], 3) == upright.shape
@@ -55,12 +59,14 @@ def test_pictures_of_all_formats_are_turned_upright(encoding: str, orientation: 
 @pytest.mark.parametrize(
     ("file", "wh"),
     [
-        pytest.param(encoded("BMP"), (30, 20), id="BMP"),
-        pytest.param(encoded("JPEG"), (30, 20), id="JPEG without EXIF"),
-        pytest.param(encoded("PNG"), (30, 20), id="PNG without EXIF"),
+        pytest.param(encode("BMP"), (30, 20), id="BMP"),
+        pytest.param(encode("JPEG"), (30, 20), id="JPEG without EXIF"),
+        pytest.param(encode("PNG"), (30, 20), id="PNG without EXIF"),
         pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6)), (20, 30), id="little endian"),
         pytest.param(jpeg(b"Exif\0\0" + exif_of(">", 6)), (20, 30), id="big endian"),
-        pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6, before=9)), (20, 30), id="tenth entry"),
+        pytest.param(
+            jpeg(b"Exif\0\0" + exif_of("<", 6, earlier_entries=9)), (20, 30), id="tenth entry"
+        ),
         pytest.param(jpeg(b"Exif\0\0" + exif_of(">", 8, at=20)), (20, 30), id="farther behind"),
         pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6, kind=4)), (20, 30), id="as four bytes"),
         pytest.param(jpeg(XMP, b"Exif\0\0" + exif_of("<", 6)), (20, 30), id="behind XMP"),
@@ -80,5 +86,5 @@ def test_data_that_are_too_short_have_no_orientation(size: int) -> None:
 
 
 def test_an_orientation_behind_very_many_entries_is_not_searched_for() -> None:
-    assert orientation_of(exif_of("<", 6, before=199)) == 6
-    assert orientation_of(exif_of("<", 6, before=200)) == 1
+    assert orientation_of(exif_of("<", 6, earlier_entries=199)) == 6
+    assert orientation_of(exif_of("<", 6, earlier_entries=200)) == 1

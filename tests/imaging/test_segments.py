@@ -24,7 +24,7 @@ from tests.fuzzing.file_parts import (
 )
 from tests.fuzzing.hostile_bombs import many_scans
 
-TURNED = exif((0x0112, 3, 1, 6))[10:]
+TURN = exif((0x0112, 3, 1, 6))[10:]
 """EXIF data of a PNG chunk: the picture is to be rotated clockwise."""
 OWN_SCANS = 6
 """Number of scans of a grey progressive JPEG; the last of them is repeated."""
@@ -47,8 +47,8 @@ def test_a_file_without_superfluous_parts_stays_as_it_is(file: bytes) -> None:
 
 def test_a_decoder_gets_of_a_png_what_its_pixels_come_from() -> None:
     text, colours = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(9))), chunk(b"tRNS", bytes(6))
-    turned = chunk(b"eXIf", TURNED)
-    assert keep_pixels(png(text, colours, turned, after=text)) == png(colours, turned)
+    orientation = chunk(b"eXIf", TURN)
+    assert keep_pixels(png(text, colours, orientation, after=text)) == png(colours, orientation)
 
 
 def test_bytes_behind_the_end_of_a_png_are_left_out() -> None:
@@ -156,9 +156,9 @@ def test_pixels_stay_the_same() -> None:
     file = cv2.imencode(".png", noise)[1].tobytes()
     head = len(PNG) + 25
     with_text = file[:head] + chunk(b"tEXt", b"a\0b") + file[head:]
-    kept = keep_pixels(with_text)
-    assert kept == file
-    np.testing.assert_array_equal(cv2.imdecode(np.frombuffer(kept, np.uint8), 1), noise)
+    content = keep_pixels(with_text)
+    assert content == file
+    np.testing.assert_array_equal(cv2.imdecode(np.frombuffer(content, np.uint8), 1), noise)
 
 
 def test_rows_behind_the_last_one_are_no_reason_to_refuse() -> None:

@@ -50,7 +50,7 @@ def with_column(column: int, value: float) -> Detector:
     return detect
 
 
-def fixed(pictures: Tensor) -> Tensor:
+def of_one_size(pictures: Tensor) -> Tensor:
     """Accept only pictures of 160x96, as a traced network may."""
     return quarters(pictures.reshape(len(pictures), 96, 160, 3))
 
@@ -71,7 +71,7 @@ def padding(pictures: Tensor) -> Tensor:
     return F.pad(torch.zeros(len(pictures), 0, 6), [0, 0, 0, 5])
 
 
-def padded(pictures: Tensor) -> Tensor:
+def with_padding(pictures: Tensor) -> Tensor:
     return torch.cat((padding(pictures), quarters(pictures)), 1)
 
 
@@ -79,7 +79,7 @@ def first_alone(pictures: Tensor) -> Tensor:
     return quarters(pictures[:1].expand(pictures.shape))
 
 
-@pytest.mark.parametrize("detector", [quarters, padded, padding])
+@pytest.mark.parametrize("detector", [quarters, with_padding, padding])
 def test_a_detector_that_keeps_the_contract_is_taken(detector: Detector) -> None:
     check_detector(detector)
 
@@ -99,7 +99,7 @@ SHAPE = r"160x96 pictures: wanted float32 \[1, K, 6\], got "
         ),
         pytest.param(with_column(4, 37.2), r"wanted scores in \[0, 1\], got 37\.2", id="logits"),
         pytest.param(
-            fixed,
+            of_one_size,
             r"64x128 pictures: wanted an answer to uint8 \[1, 128, 64, 3\], as sides are any "
             r"multiples of 32, got shape '\[1, 96, 160, 3\]' is invalid",
             id="fixed size",
@@ -216,7 +216,7 @@ class TestFiles:
         generator = torch.Generator().manual_seed(0)
         net = torch.randint(256, (1, 64, 96, 3), generator=generator, dtype=torch.uint8)
         on_cpu = load_detector(weights / "yolo.pt")
-        moved = move(load_detector(weights / "yolo.pt"), torch.device("cuda"))
-        rows = moved(net.cuda())
+        on_gpu = move(load_detector(weights / "yolo.pt"), torch.device("cuda"))
+        rows = on_gpu(net.cuda())
         assert rows.is_cuda
         torch.testing.assert_close(rows.cpu(), on_cpu(net), atol=1e-2, rtol=1e-2)

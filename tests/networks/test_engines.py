@@ -96,10 +96,10 @@ def test_prepared_steps_are_kept_on_x86_alone(machine, is_kept, give_cpu: GiveCp
 
 def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: bool) -> object:
     """Return the precision of a network that is compiled for a CPU with or without bfloat16."""
-    asked = []
+    precisions = []
 
     def note(core: object, model: object, device: str, options: dict[str, object]) -> object:
-        asked.append(options["INFERENCE_PRECISION_HINT"])
+        precisions.append(options["INFERENCE_PRECISION_HINT"])
         return SimpleNamespace(export_model=lambda file: None)
 
     monkeypatch.setattr(openvino_ir, "has_bfloat16", lambda: has_bfloat16)
@@ -107,7 +107,7 @@ def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: boo
         patch.setattr(openvino.Core, "compile_model", note)
         patch.setattr(openvino.Core, "import_model", note)
         openvino_ir.Compiled(model, threads=2)
-    (precision,) = {*asked}
+    (precision,) = {*precisions}
     return precision
 
 
@@ -146,10 +146,10 @@ def test_a_file_of_openvino_answers_like_the_network_whatever_the_batch(name, tm
     network, compiled = load(name), openvino_ir.Compiled(tmp_path / "1" / "model.xml")
     for rows in (1, 3):
         crops = torch.rand(rows, 3, 24, 94, generator=torch.Generator().manual_seed(rows)) * 2 - 1
-        expected = network(crops)
-        expected = expected if isinstance(expected, tuple) else (expected,)
-        for actual, wanted in zip(compiled(crops.numpy()), expected, strict=True):
-            np.testing.assert_allclose(actual, wanted.detach().numpy(), atol=2e-3)
+        references = network(crops)
+        references = references if isinstance(references, tuple) else (references,)
+        for actual, reference in zip(compiled(crops.numpy()), references, strict=True):
+            np.testing.assert_allclose(actual, reference.detach().numpy(), atol=2e-3)
 
 
 @pytest.fixture(scope="module")
@@ -170,9 +170,9 @@ def detectors(detector_file: Path) -> tuple[torch.nn.Module, openvino_ir.Compile
 def test_openvino_detects_like_the_network_at_every_size(detectors, size_hw) -> None:
     network, compiled = detectors
     noise = np.random.default_rng(3).integers(0, 256, (2, *size_hw, 3), dtype=np.uint8)
-    (actual,), wanted = compiled(noise), network(torch.from_numpy(noise)).numpy()
+    (actual,), reference = compiled(noise), network(torch.from_numpy(noise)).numpy()
     assert actual.shape == (2, 300, 6)
-    np.testing.assert_allclose(actual[..., 4], wanted[..., 4], atol=1e-4)
+    np.testing.assert_allclose(actual[..., 4], reference[..., 4], atol=1e-4)
 
 
 def test_pictures_of_sizes_that_the_detector_cannot_take_are_refused(
@@ -193,22 +193,22 @@ def test_small_and_large_pictures_in_turn_are_answered_like_alone(detectors) -> 
     sizes = [(192, 320), (192, 352), (96, 128)] * 2
     pictures = [rng.integers(0, 256, (1, *size_hw, 3), dtype=np.uint8) for size_hw in sizes]
     for picture in pictures:
-        (actual,), wanted = compiled(picture), network(torch.from_numpy(picture)).numpy()
-        np.testing.assert_allclose(actual[..., 4], wanted[..., 4], atol=1e-4)
+        (actual,), reference = compiled(picture), network(torch.from_numpy(picture)).numpy()
+        np.testing.assert_allclose(actual[..., 4], reference[..., 4], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["stn", "lprnet"])
 def test_one_thread_and_all_threads_answer_alike(name: str) -> None:
-    asked = []
+    answers = []
 
     def is_busy() -> bool:
-        asked.append(len(asked) % 2 == 1)
-        return asked[-1]
+        answers.append(len(answers) % 2 == 1)
+        return answers[-1]
 
     compiled = openvino_ir.Compiled(represent(name), threads=2, is_busy=is_busy)
     crops = np.random.default_rng(5).uniform(-1, 1, (3, 3, 24, 94)).astype(np.float32)
     of_all, of_one = compiled(crops), compiled(crops)
-    assert asked == [False, True]
+    assert answers == [False, True]
     for alone, busy in zip(of_all, of_one, strict=True):
         np.testing.assert_allclose(busy, alone, atol=1e-5)
 
@@ -236,27 +236,27 @@ def test_one_thread_has_a_copy_for_the_frequent_size(
 ) -> None:
     """The core's record of their inputs tells the copies apart; their answers are equal."""
     compiled = openvino_ir.Compiled(detector_file, threads=threads, is_busy=lambda: True)
-    asked, ask = [], compiled._request
+    are_static, ask = [], compiled._request
 
     def note(copy: openvino.CompiledModel) -> openvino.InferRequest:
-        asked.append(copy.inputs[0].partial_shape.is_static)
+        are_static.append(copy.inputs[0].partial_shape.is_static)
         return ask(copy)
 
     monkeypatch.setattr(compiled, "_request", note)
     monkeypatch.setattr(openvino_ir, "CALLS", 4)
     picture = np.random.default_rng(6).integers(0, 256, (1, 224, 320, 3), dtype=np.uint8)
-    others = [np.zeros(shape, np.uint8) for shape in ((1, 320, 224, 3), (1, 96, 128, 3))]
-    (before,) = compiled(picture)
+    other_pictures = [np.zeros(shape, np.uint8) for shape in ((1, 320, 224, 3), (1, 96, 128, 3))]
+    (first_answer,) = compiled(picture)
     for _ in range(openvino_ir.CALLS - 1):
         compiled(picture)
     compiled.frequent.join()
-    (after,) = compiled(picture)
-    assert not any(asked[:-1])
-    assert asked[-1]
-    np.testing.assert_array_equal(after, before)
-    for other in others:
-        compiled(other)
-    assert asked[-2:] == [False, False]
+    (last_answer,) = compiled(picture)
+    assert not any(are_static[:-1])
+    assert are_static[-1]
+    np.testing.assert_array_equal(last_answer, first_answer)
+    for other_picture in other_pictures:
+        compiled(other_picture)
+    assert are_static[-2:] == [False, False]
 
 
 def test_inputs_that_are_no_pictures_are_answered() -> None:

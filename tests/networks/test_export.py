@@ -34,10 +34,10 @@ def test_an_exported_file_answers_like_the_network_without_subnormal_numbers(
 ) -> None:
     path = tmp_path / "1" / "model.pt"
     write_network(name, path)
-    given = INPUTS[name](torch.Generator().manual_seed(0))
-    expected = load(name)(given)
-    actual = torch.jit.load(str(path))(given)
-    torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
+    inputs = INPUTS[name](torch.Generator().manual_seed(0))
+    reference = load(name)(inputs)
+    actual = torch.jit.load(str(path))(inputs)
+    torch.testing.assert_close(actual, reference, rtol=1e-3, atol=1e-3)
     assert list(tmp_path.rglob("part.*")) == []
     assert_no_subnormal_numbers(torch.jit.load(str(path)))
 
@@ -46,12 +46,12 @@ def test_an_exported_file_answers_like_the_network_without_subnormal_numbers(
 def test_in_float16_the_detector_finds_the_same_plates(tmp_path) -> None:
     path = tmp_path / "1" / "model.pt"
     write_network(DETECTOR, path, engine=Engine.TORCHSCRIPT_FP16)
-    given = letterbox(scene(["A123BC77"], (320, 256), seed=1).picture, 320).net
-    expected = load(DETECTOR)(torch.from_numpy(given))[0, 0]
-    actual = torch.jit.load(str(path))(torch.from_numpy(given))[0, 0]
-    torch.testing.assert_close(actual, expected, rtol=0.01, atol=0.5)
-    assert expected[4] > 0.5
-    assert not torch.equal(actual, expected)
+    net = letterbox(scene(["A123BC77"], (320, 256), seed=1).picture, 320).net
+    reference = load(DETECTOR)(torch.from_numpy(net))[0, 0]
+    actual = torch.jit.load(str(path))(torch.from_numpy(net))[0, 0]
+    torch.testing.assert_close(actual, reference, rtol=0.01, atol=0.5)
+    assert reference[4] > 0.5
+    assert not torch.equal(actual, reference)
 
 
 @pytest.mark.parametrize("name", [READER, RECTIFIER])
@@ -65,13 +65,13 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
     engine: Engine, tmp_path
 ) -> None:
     path = tmp_path / ("model.xml" if engine.is_openvino else "model.pt")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))  # as on a full disk
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))  # as on a full disk
     try:
         with pytest.raises(SettingsError, match=rf"^{path}: cannot be written: .+$"):
             write_network("stn", path, engine=engine)
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(path.parent.iterdir()) == []
 
 
@@ -103,9 +103,9 @@ def test_networks_are_as_wide_as_their_weights(name: str, width: int, tmp_path) 
     torch.save(wide.state_dict(), tmp_path / NETWORKS[name].weights)
     shutil.copy(WEIGHTS / "formats.toml", tmp_path)
     list_sums(tmp_path)
-    given = INPUTS[name](torch.Generator().manual_seed(0))
+    inputs = INPUTS[name](torch.Generator().manual_seed(0))
     with torch.inference_mode():
-        torch.testing.assert_close(load(name, tmp_path)(given), wide(given))
+        torch.testing.assert_close(load(name, tmp_path)(inputs), wide(inputs))
 
 
 def test_weights_of_no_network_are_refused_whatever_width_they_say(tmp_path) -> None:

@@ -32,8 +32,8 @@ class PublishedLPRNet(nn.Module):
         for index, layer in enumerate(self.layers):
             features = layer(features)
             if index in self.contexts:
-                pooled = self.contexts[index](features)
-                contexts.append(pooled / pooled.pow(2).mean())
+                context = self.contexts[index](features)
+                contexts.append(context / context.pow(2).mean())
         rows: Tensor = self.container(torch.cat(contexts, 1))
         return rows.mean(2)
 
@@ -59,8 +59,8 @@ def test_output_is_a_column_of_23_logits_for_each_of_18_steps() -> None:
 
 @torch.no_grad()
 def test_it_computes_what_the_published_formulation_computes() -> None:
-    lprnet, one = network(), crops(1)
-    torch.testing.assert_close(lprnet(one), PublishedLPRNet(lprnet)(one))
+    lprnet, batch = network(), crops(1)
+    torch.testing.assert_close(lprnet(batch), PublishedLPRNet(lprnet)(batch))
 
 
 @torch.no_grad()

@@ -8,19 +8,19 @@ LARGE, SMALL = (1, 736, 960, 3), (1, 544, 960, 3)
 
 
 def test_the_first_size_that_comes_often_is_prepared_once() -> None:
-    prepared = []
-    sizes = FrequentSize(lambda shape: prepared.append(shape) or f"for {shape[1]}")
+    shapes = []
+    sizes = FrequentSize(lambda shape: shapes.append(shape) or f"for {shape[1]}")
     for _ in range(CALLS - 1):
         assert sizes.find(SMALL) is sizes.find(LARGE) is None
     sizes.join()
-    assert prepared == []
+    assert shapes == []
     sizes.find(LARGE)
     sizes.join()
     for _ in range(CALLS):
         sizes.find(SMALL)
     sizes.join()
     assert (sizes.find(LARGE), sizes.find(SMALL)) == ("for 736", None)
-    assert prepared == [LARGE]
+    assert shapes == [LARGE]
 
 
 def test_calls_do_not_wait_for_the_preparation() -> None:
@@ -33,17 +33,17 @@ def test_calls_do_not_wait_for_the_preparation() -> None:
 
 
 def test_a_preparation_that_fails_is_told_and_not_tried_again(caplog) -> None:
-    tried = []
+    shapes = []
 
     def prepare(shape: tuple[int, ...]) -> str:
-        tried.append(shape)
+        shapes.append(shape)
         raise RuntimeError("out of memory")
 
     sizes = FrequentSize(prepare)
     for _ in range(3 * CALLS):
         assert sizes.find(LARGE) is None
     sizes.join()
-    assert tried == [LARGE]
+    assert shapes == [LARGE]
     assert caplog.messages == [
         "a network for [1, 736, 960, 3] cannot be prepared: out of memory",
     ]

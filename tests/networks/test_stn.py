@@ -15,7 +15,7 @@ def crops(count: int) -> Tensor:
     return torch.rand(count, 3, 24, 94, generator=torch.Generator().manual_seed(1)) * 2 - 1
 
 
-def turned(degrees: float) -> STN:
+def stn_with_turn(degrees: float) -> STN:
     """Return a transformer that always returns the same rotation."""
     stn, angle = STN().eval(), torch.deg2rad(torch.tensor(degrees))
     with torch.no_grad():
@@ -40,14 +40,14 @@ def test_the_identity_returns_the_crop() -> None:
 @torch.no_grad()
 def test_a_half_turn_is_a_half_turn() -> None:
     batch = crops(1)
-    rectified, _ = turned(180)(batch)
+    rectified, _ = stn_with_turn(180)(batch)
     torch.testing.assert_close(rectified, batch.flip(2, 3), atol=1e-4, rtol=0)
 
 
 @torchscript
 @torch.no_grad()
 def test_the_script_computes_what_the_network_computes() -> None:
-    stn, batch = turned(10), crops(3)
+    stn, batch = stn_with_turn(10), crops(3)
     scripted = torch.jit.script(stn)
     rectified, theta = scripted(batch)
     torch.testing.assert_close(rectified, stn(batch)[0])

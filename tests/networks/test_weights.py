@@ -28,24 +28,24 @@ def test_the_weights_of_the_project_are_the_listed_ones() -> None:
 
 @pytest.mark.parametrize("network", sorted(NETWORKS))
 def test_the_weights_of_the_project_are_plain_float32_and_not_subnormal(network: str) -> None:
-    stored = torch.load(WEIGHTS / NETWORKS[network].weights, weights_only=True)
-    loaded = load_state(network)
-    floats = [tensor for tensor in stored.values() if tensor.is_floating_point()]
+    stored_state = torch.load(WEIGHTS / NETWORKS[network].weights, weights_only=True)
+    loaded_state = load_state(network)
+    floats = [tensor for tensor in stored_state.values() if tensor.is_floating_point()]
     assert {tensor.dtype for tensor in floats} == {torch.float32}
     assert all(tensor.isfinite().all() for tensor in floats)
-    assert stored.keys() == loaded.keys()
-    assert all(torch.equal(stored[name], loaded[name]) for name in stored)
+    assert stored_state.keys() == loaded_state.keys()
+    assert all(torch.equal(stored_state[name], loaded_state[name]) for name in stored_state)
 
 
 def test_subnormal_numbers_become_zero_and_others_stay() -> None:
-    given = torch.tensor([1e-40, -1e-40, 1e-37, -2.0, 0.0])
-    assert without_subnormals(given).tolist() == [0, 0, given[2].item(), -2, 0]
-    assert given[0] != 0
+    numbers = torch.tensor([1e-40, -1e-40, 1e-37, -2.0, 0.0])
+    assert without_subnormals(numbers).tolist() == [0, 0, numbers[2].item(), -2, 0]
+    assert numbers[0] != 0
 
 
 def test_whole_numbers_stay() -> None:
-    given = torch.tensor(7)
-    assert without_subnormals(given) is given
+    number = torch.tensor(7)
+    assert without_subnormals(number) is number
 
 
 def test_a_list_that_is_none_lists_nothing(tmp_path) -> None:
@@ -63,10 +63,10 @@ def test_the_reader_of_the_project_says_its_alphabet() -> None:
 
 def test_an_alphabet_is_kept_beside_the_weights() -> None:
     state = {"weight": torch.zeros(2)}
-    kept = with_alphabet(state, "01Д")
+    full_state = with_alphabet(state, "01Д")
     assert set(state) == {"weight"}
-    assert pop_alphabet(kept) == "01Д"
-    assert set(kept) == {"weight"}
+    assert pop_alphabet(full_state) == "01Д"
+    assert set(full_state) == {"weight"}
 
 
 @pytest.mark.parametrize(

@@ -99,14 +99,14 @@ def test_as_many_rows_as_asked_for() -> None:
 )
 def test_pictures_of_any_size_stay_and_give_rows_best_first(yolo: Yolo, shape) -> None:
     pictures = noise(*shape)
-    found = yolo(pictures)
+    rows = yolo(pictures)
     assert torch.equal(pictures, noise(*shape))
-    assert found.shape == (shape[0], 300, 6)
-    assert found.dtype == torch.float32
-    assert found[..., 4].diff(dim=1).max() <= 0
-    assert found[..., 4].min() >= 0
-    assert found[..., 4].max() <= 1
-    assert found[..., 5].unique().tolist() == [0]
+    assert rows.shape == (shape[0], 300, 6)
+    assert rows.dtype == torch.float32
+    assert rows[..., 4].diff(dim=1).max() <= 0
+    assert rows[..., 4].min() >= 0
+    assert rows[..., 4].max() <= 1
+    assert rows[..., 5].unique().tolist() == [0]
 
 
 def test_a_picture_is_not_touched_by_its_neighbours(yolo: Yolo) -> None:
@@ -123,17 +123,17 @@ def test_torchscript_equals_eager_at_every_size_frozen_or_not(yolo: Yolo) -> Non
         (scripted(noise(1, 32, 256, 3)), yolo(noise(1, 32, 256, 3))),
         (torch.jit.freeze(scripted)(noise(1, 160, 96, 3)), yolo(noise(1, 160, 96, 3))),
     ]
-    for actual, wanted in answers:
-        torch.testing.assert_close(actual[..., 4], wanted[..., 4], atol=1e-4, rtol=1e-3)
+    for actual, reference in answers:
+        torch.testing.assert_close(actual[..., 4], reference[..., 4], atol=1e-4, rtol=1e-3)
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
 def test_half_precision_on_a_gpu_keeps_the_scores(yolo: Yolo) -> None:
     pictures = read_picture(WEIGHTS / "canary.jpg")[None, :128, :320]
-    halved = Yolo().eval()
-    halved.load_state_dict(yolo.state_dict())
-    found = halved.cuda().half()(pictures.cuda())
-    wanted = yolo(pictures)[..., 4]
-    assert wanted.max() > 0.9
-    torch.testing.assert_close(found[..., 4].cpu(), wanted, atol=1e-2, rtol=5e-2)
+    half_network = Yolo().eval()
+    half_network.load_state_dict(yolo.state_dict())
+    rows = half_network.cuda().half()(pictures.cuda())
+    scores = yolo(pictures)[..., 4]
+    assert scores.max() > 0.9
+    torch.testing.assert_close(rows[..., 4].cpu(), scores, atol=1e-2, rtol=5e-2)

@@ -11,58 +11,59 @@ from tests.scripted_networks import ALPHABET, CloserInfer, picture, rows
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
 BOTH, LONG_ONLY = Formats(ALPHABET, (LONG, SQUARE)), Formats(ALPHABET, (LONG,))
 SQUARE_BOX, LONG_BOX = (300.0, 100.0, 360.0, 140.0, 0.8), (300.0, 113.0, 360.0, 127.0, 0.8)
-NEARBY, LONG_NEARBY = (105.6, 121.6, 201.6, 185.6, 0.9), (105.6, 132.8, 201.6, 155.2, 0.9)
+NEARBY_BOX, LONG_NEARBY_BOX = (105.6, 121.6, 201.6, 185.6, 0.9), (105.6, 132.8, 201.6, 155.2, 0.9)
 """The same plates 6 px further right, in the net of their surroundings."""
-CUTS, CUTS_ALONG, LONG_CUTS = 4, 6, 3
+CUTS, SECOND_PASS_CUTS, LONG_CUTS = 4, 6, 3
 """Cuts of a square plate in the first two passes, and in the third; those of a long plate."""
-UNSURE, SURE = 6.0, 20.0
+UNSURE_LOGIT, SURE_LOGIT = 6.0, 20.0
 """Logits of texts with scores below and above the limit."""
 
 
 def look(
-    first: str, then: str, logit: float, *, nearby: tuple[float, ...] = NEARBY
+    first_text: str, second_text: str, logit: float, *, nearby: tuple[float, ...] = NEARBY_BOX
 ) -> tuple[CloserInfer, str]:
     """Read a square plate; its first box says one text, and its second box another."""
     infer = CloserInfer(rows(SQUARE_BOX), rows(nearby) if nearby else rows())
-    infer.texts = ["", *[first] * (CUTS - 1 + CUTS_ALONG), "", *[then] * (CUTS - 1)]
-    infer.logits = (20.0, *[UNSURE] * (CUTS - 1 + CUTS_ALONG), *[logit] * CUTS)
+    first_texts = [first_text] * (CUTS - 1 + SECOND_PASS_CUTS)
+    infer.texts = ["", *first_texts, "", *[second_text] * (CUTS - 1)]
+    infer.logits = (20.0, *[UNSURE_LOGIT] * (CUTS - 1 + SECOND_PASS_CUTS), *[logit] * CUTS)
     (plate,) = recognize(picture(), infer, Settings(text_threshold=0.0), formats=BOTH)
     return infer, plate.text
 
 
-def look_at_long(first: str, then: str, logit: float) -> tuple[CloserInfer, str, float]:
+def look_at_long(first_text: str, second_text: str, logit: float) -> tuple[CloserInfer, str, float]:
     """Read a plate of one line in two boxes; returns its text and the text's score, too."""
-    infer = CloserInfer(rows(LONG_BOX), rows(LONG_NEARBY))
-    infer.texts = [*[first] * LONG_CUTS, *[then] * LONG_CUTS]
-    infer.logits = (*[UNSURE] * LONG_CUTS, *[logit] * LONG_CUTS)
+    infer = CloserInfer(rows(LONG_BOX), rows(LONG_NEARBY_BOX))
+    infer.texts = [*[first_text] * LONG_CUTS, *[second_text] * LONG_CUTS]
+    infer.logits = (*[UNSURE_LOGIT] * LONG_CUTS, *[logit] * LONG_CUTS)
     (plate,) = recognize(picture(), infer, Settings(text_threshold=0.0), formats=LONG_ONLY)
     return infer, plate.text, plate.text_score
 
 
 def test_an_unsure_plate_of_two_lines_is_found_again_from_nearby() -> None:
-    infer, text = look("123ABC", "456ABC", SURE)
+    infer, text = look("123ABC", "456ABC", SURE_LOGIT)
     assert infer.nets == [(480, 640), (288, 288)]
     assert text == "456ABC"
 
 
 def test_an_unsure_plate_of_one_line_is_found_again_from_nearby() -> None:
-    infer, text, score = look_at_long("A123BC", "A123BC", SURE)
+    infer, text, score = look_at_long("A123BC", "A123BC", SURE_LOGIT)
     assert infer.nets == [(480, 640), (288, 288)]
     assert text == "A123BC"
     assert score > 0.99
 
 
 def test_two_texts_of_one_line_make_each_other_less_sure() -> None:
-    _, text, score = look_at_long("A123BC", "A124BC", SURE)
+    _, text, score = look_at_long("A123BC", "A124BC", SURE_LOGIT)
     assert text == "A124BC"
     assert 0.45 < score < 0.55
 
 
 def test_each_unsure_plate_of_a_picture_is_found_again() -> None:
-    beside = (100.0, 313.0, 160.0, 327.0, 0.7)
-    infer = CloserInfer(rows(LONG_BOX, beside), rows(), rows(LONG_NEARBY))
+    other_box = (100.0, 313.0, 160.0, 327.0, 0.7)
+    infer = CloserInfer(rows(LONG_BOX, other_box), rows(), rows(LONG_NEARBY_BOX))
     infer.texts = ["A123BC", "A124BC"] + ["A123BC"] * 2 + ["A124BC"] * 2 + ["A124BC"] * 3
-    infer.logits = (*[UNSURE] * 6, *[SURE] * 3)
+    infer.logits = (*[UNSURE_LOGIT] * 6, *[SURE_LOGIT] * 3)
     plates = recognize(picture(), infer, formats=LONG_ONLY)
     assert infer.nets == [(480, 640), (288, 288), (288, 288)]
     assert [plate.text for plate in plates] == ["", "A124BC"]
@@ -72,7 +73,7 @@ def test_a_picture_gets_no_more_than_so_many_closer_looks() -> None:
     boxes = [(60.0, 40.0 * at, 120.0, 40.0 * at + 14, 0.9 - 0.01 * at) for at in range(11)]
     infer = CloserInfer(rows(*boxes), *[rows()] * MAX_NEARBY)
     infer.texts = ["A123BC"] * (11 * LONG_CUTS)
-    infer.logits = (UNSURE,) * (11 * LONG_CUTS)
+    infer.logits = (UNSURE_LOGIT,) * (11 * LONG_CUTS)
     recognize(picture(), infer, formats=LONG_ONLY)
     assert infer.nets[1:] == [(288, 288)] * MAX_NEARBY
 
@@ -85,10 +86,10 @@ def test_a_less_sure_reading_of_the_second_box_does_not_count() -> None:
 
 @pytest.mark.parametrize("nearby", [pytest.param((), id="nothing"), (0.0, 0.0, 30.0, 20.0, 0.9)])
 def test_a_plate_that_is_not_found_again_keeps_its_reading(nearby: tuple[float, ...]) -> None:
-    infer, text = look("123ABC", "456ABC", SURE, nearby=nearby)
+    infer, text = look("123ABC", "456ABC", SURE_LOGIT, nearby=nearby)
     assert len(infer.nets) == 2
     assert text == "123ABC"
-    assert infer.called[-1] == "yolo"  # nothing more is read
+    assert infer.calls[-1] == "yolo"  # nothing more is read
 
 
 def test_a_sure_plate_is_not_searched_again() -> None:
@@ -98,8 +99,8 @@ def test_a_sure_plate_is_not_searched_again() -> None:
 
 
 def test_the_box_stays_the_detector_s_first() -> None:
-    infer = CloserInfer(rows(SQUARE_BOX), rows(NEARBY))
-    infer.texts, infer.logits = ["", *["123ABC"] * 9], (20.0, *[UNSURE] * 9)
+    infer = CloserInfer(rows(SQUARE_BOX), rows(NEARBY_BOX))
+    infer.texts, infer.logits = ["", *["123ABC"] * 9], (20.0, *[UNSURE_LOGIT] * 9)
     (plate,) = recognize(picture(), infer, formats=BOTH)
     assert plate.xyxy == SQUARE_BOX[:4]
     assert plate.detection_score == pytest.approx(SQUARE_BOX[4])

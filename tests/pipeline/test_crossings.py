@@ -60,9 +60,9 @@ def move_to_gpu(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return tensor.as_subclass(OnGpu)
 
 
-def as_array_there(given: Any, **options: Any) -> Tensor:
+def as_array_there(data: Any, **options: Any) -> Tensor:
     """Stand in for `torch.asarray`, which makes a plain tensor of each kind of tensor."""
-    return as_array(given, **options).as_subclass(OnGpu if isinstance(given, OnGpu) else Tensor)
+    return as_array(data, **options).as_subclass(OnGpu if isinstance(data, OnGpu) else Tensor)
 
 
 @pytest.fixture
@@ -105,9 +105,9 @@ def test_a_picture_crosses_seldom(
 
     def infer(name: str, tensors: Tensors) -> Tensors:
         assert all(isinstance(tensor, OnGpu) for tensor in tensors.values())
-        answer = networks(name, {key: one.as_subclass(Tensor) for key, one in tensors.items()})
-        on_gpu = not NETWORKS[name].answers_on_cpu
-        return {key: one.as_subclass(OnGpu if on_gpu else Tensor) for key, one in answer.items()}
+        inputs = {key: tensor.as_subclass(Tensor) for key, tensor in tensors.items()}
+        kind = Tensor if NETWORKS[name].answers_on_cpu else OnGpu
+        return {key: tensor.as_subclass(kind) for key, tensor in networks(name, inputs).items()}
 
     picture = draw().bgr
     with torch.inference_mode():
@@ -131,7 +131,7 @@ class Launches(TorchDispatchMode):
 
 @pytest.mark.parametrize(
     ("draw", "launches", "calls"),
-    # Counted: 189, 245, 415, 769, 529 and 1209.
+    # The numbers counted were 189, 245, 415, 769, 529 and 1209.
     [
         pytest.param(lambda: render(0), 210, {"yolo": 2}, id="no plate"),
         pytest.param(lambda: render(1), 270, {"yolo": 1, "stn": 1, "lprnet": 1}, id="1 plate"),
@@ -144,15 +144,15 @@ class Launches(TorchDispatchMode):
 def test_a_picture_costs_few_launches_and_calls_of_networks(
     networks: Networks, draw: Callable[[], Picture], launches: int, calls: dict[str, int]
 ) -> None:
-    called: Counter[str] = Counter()
+    call_counts: Counter[str] = Counter()
 
     def infer(name: str, tensors: Tensors) -> Tensors:
-        called[name] += 1
+        call_counts[name] += 1
         with _disable_current_modes():  # the operators of the networks are not the pipeline's
             return networks(name, tensors)
 
     picture = torch.from_numpy(draw().bgr)
-    with torch.inference_mode(), Launches() as counted:
+    with torch.inference_mode(), Launches() as counter:
         recognize(picture, infer)
-    assert called == calls
-    assert 0 < counted.count <= launches
+    assert call_counts == calls
+    assert 0 < counter.count <= launches

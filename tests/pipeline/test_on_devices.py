@@ -36,8 +36,8 @@ def test_both_ways_of_scaling_give_the_same_plates(
     infer: Infer, monkeypatch: pytest.MonkeyPatch, width: int, height: int
 ) -> None:
     picture = read(width, height)
-    by_opencv = recognize(picture, infer)
+    opencv_plates = recognize(picture, infer)
     monkeypatch.setattr(letterbox, "resize_by_opencv", letterbox.resize_by_pytorch)
-    by_pytorch = recognize(picture, infer)
-    assert {*by_opencv.texts} >= {*TEXTS}
-    assert differ(by_opencv, by_pytorch) == []
+    pytorch_plates = recognize(picture, infer)
+    assert {*opencv_plates.texts} >= {*TEXTS}
+    assert differ(opencv_plates, pytorch_plates) == []

@@ -25,7 +25,7 @@ def test_russian_plates_of_square_boxes_alone_are_read_in_two_lines_as_well() ->
 def test_a_square_plate_is_looked_at_three_times_more_in_two_lines() -> None:
     infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", *["123ABC"] * 3))
     plates = recognize(picture(), infer, formats=BOTH)
-    assert infer.called == ["yolo", "stn", "lprnet", "stn", "lprnet"]
+    assert infer.calls == ["yolo", "stn", "lprnet", "stn", "lprnet"]
     assert infer.batches == [2, 2, 3, 3]
     assert plates.texts == ["A001AA", "123ABC"]
     assert [plate.format for plate in plates] == ["long", "square"]
@@ -53,22 +53,23 @@ def test_of_two_readings_the_surer_one_stays(logits: tuple[float, float], text: 
 
 def test_corners_of_a_plate_in_two_lines_are_those_of_the_crop_as_it_is() -> None:
     infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", *["123ABC"] * 3))
-    one, two = recognize(picture(), infer, formats=BOTH)
-    assert two.corners == ((295, 90), (365, 90), (365, 150), (295, 150))  # for the identity
-    assert one.corners == ((92, 94), (208, 94), (208, 131), (92, 131))
+    one_line_plate, two_line_plate = recognize(picture(), infer, formats=BOTH)
+    # The rectifier answers with the identity, so the corners are those of the crops.
+    assert two_line_plate.corners == ((295, 90), (365, 90), (365, 150), (295, 150))
+    assert one_line_plate.corners == ((92, 94), (208, 94), (208, 131), (92, 131))
 
 
 def test_corners_are_the_same_whether_or_not_the_text_is_asked_for() -> None:
-    asked = ScriptedInfer(rows(SQUARE_BOX), ("", *["123ABC"] * 3))
-    (with_text,) = recognize(picture(), asked, formats=BOTH)
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("", *["123ABC"] * 3))
+    (plate_with_text,) = recognize(picture(), infer, formats=BOTH)
     (plate,) = recognize(picture(), ScriptedInfer(rows(SQUARE_BOX)), outputs={"corners"})
-    assert plate.corners == with_text.corners
+    assert plate.corners == plate_with_text.corners
 
 
 def test_corners_of_wide_boxes_alone_need_no_reader() -> None:
     infer = ScriptedInfer(rows(WIDE_BOX))
     recognize(picture(), infer, formats=BOTH, outputs={"corners"})
-    assert infer.called == ["yolo", "stn"]
+    assert infer.calls == ["yolo", "stn"]
 
 
 def test_a_text_of_the_other_number_of_lines_is_no_plate() -> None:
@@ -94,10 +95,12 @@ def test_flat_and_unfolded_crops_share_the_batches() -> None:
     boxes = [
         (30.0 * i, 20.0 * i, 30.0 * i + 28, 20.0 * i + 18, 0.99 - i / 100) for i in range(1, 21)
     ]
-    flat = tuple(f"A{i:03}AA" for i in range(20))
-    again = tuple(text for i in range(20) for text in (*[flat[i]] * 2, *[f"{i:03}ABC"] * 3))
+    flat_texts = tuple(f"A{i:03}AA" for i in range(20))
+    later_texts = tuple(
+        text for i in range(20) for text in (*[flat_texts[i]] * 2, *[f"{i:03}ABC"] * 3)
+    )
     logits = (4.0,) * 20 + (4.0, 4.0, 12.0, 12.0, 12.0) * 20
-    infer = ScriptedInfer(rows(*boxes), (*flat, *again), logits=logits)
+    infer = ScriptedInfer(rows(*boxes), (*flat_texts, *later_texts), logits=logits)
     plates: Plates = recognize(picture(480, 960), infer, Settings(), formats=BOTH)
     assert infer.batches == [20, 20, *[32, 32, 32, 4] * 2]
     assert plates.texts == [f"{i:03}ABC" for i in range(20)]

@@ -18,7 +18,7 @@ from tests.scripted_networks import ALPHABET, logits_of
 
 FORMATS = Formats(ALPHABET, (PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))))
 HEIGHT, WIDTH, PLATES = 1440, 1920, 100
-UNSURE_LOGIT, SURE_LOGIT, SURE = 5.0, 20.0, 0.99
+UNSURE_LOGIT, SURE_LOGIT, SURE_SCORE = 5.0, 20.0, 0.99
 NOISE = np.random.default_rng(0).integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)
 TILTED = torch.tensor([[1.0, -0.1, 0.0], [1.0, 1.0, 0.0]])
 
@@ -26,20 +26,20 @@ TILTED = torch.tensor([[1.0, -0.1, 0.0], [1.0, 1.0, 0.0]])
 class Crowd:
     """Networks that find tilted plates everywhere, and are never sure; counts the rows of each."""
 
-    def __init__(self, score: float, later: float = UNSURE_LOGIT) -> None:
+    def __init__(self, score: float, later_logit: float = UNSURE_LOGIT) -> None:
         self.rows: Counter[str] = Counter()
-        self.score, self.logit, self.later = score, UNSURE_LOGIT, later
+        self.score, self.logit, self.later_logit = score, UNSURE_LOGIT, later_logit
 
     def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        (sent,) = tensors.values()
-        self.rows[model] += len(sent)
+        (batch,) = tensors.values()
+        self.rows[model] += len(batch)
         if model == "yolo":
-            return {"output__0": self.find(*sent.shape[:3])}
+            return {"output__0": self.find(*batch.shape[:3])}
         if model == "stn":
-            return {"output__0": sent, "output__1": TILTED.expand(len(sent), 2, 3)}
+            return {"output__0": batch, "output__1": TILTED.expand(len(batch), 2, 3)}
         if self.rows["lprnet"] > PLATES:
-            self.logit = self.later
-        return {"output__0": torch.stack([logits_of("A123BC", self.logit)] * len(sent))}
+            self.logit = self.later_logit
+        return {"output__0": torch.stack([logits_of("A123BC", self.logit)] * len(batch))}
 
     def find(self, count: int, height: int, width: int) -> Tensor:
         """Return square boxes side by side, up to the borders of the net."""
@@ -66,11 +66,11 @@ def test_the_rows_of_a_picture_are_bounded(
 
 
 def test_the_best_detections_are_improved_when_not_all_can_be() -> None:
-    infer = Crowd(0.9, later=SURE_LOGIT)
+    infer = Crowd(0.9, later_logit=SURE_LOGIT)
     settings = Settings(max_plates=PLATES)
     plates = recognize(torch.from_numpy(NOISE), infer, settings, formats=FORMATS)
-    improved = [min(plate.character_scores) > SURE for plate in plates]
-    assert improved == sorted(improved, reverse=True)
+    are_improved = [min(plate.character_scores) > SURE_SCORE for plate in plates]
+    assert are_improved == sorted(are_improved, reverse=True)
     assert len(plates) == PLATES
-    assert MAX_NEW_CUTS // 5 <= sum(improved) < PLATES
+    assert MAX_NEW_CUTS // 5 <= sum(are_improved) < PLATES
     assert MAX_NEW_CUTS // 2 < infer.rows["lprnet"] - PLATES <= MAX_NEW_CUTS

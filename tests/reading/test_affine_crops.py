@@ -49,7 +49,7 @@ def test_the_frame_round_the_corners_of_a_frame_is_that_frame() -> None:
 def test_a_frame_grows_about_its_middle() -> None:
     (corners,) = corners_of(grow_frames(frames_of([BOX]), (0.1, 0.5))).tolist()
     assert corners == [
-        pytest.approx(one, abs=1e-4) for one in ([0, 5], [120, 5], [120, 65], [0, 65])
+        pytest.approx(corner, abs=1e-4) for corner in ([0, 5], [120, 5], [120, 65], [0, 65])
     ]
 
 
@@ -90,8 +90,8 @@ def test_a_turned_plate_is_cut_upright(angle: float) -> None:
     turn[:, 2] += np.array(middle) - (46.5, 11.5)
     scene = cv2.warpAffine(np.dstack([flat] * 3), turn, (300, 200))
     cut = cut_frame(torch.from_numpy(scene), _turned(angle, middle)[0])[0, 0]
-    wanted = (torch.from_numpy(flat).float() - 127.5) / 128
-    assert (cut - wanted)[2:-2, 2:-2].abs().max() < 0.06
+    expected_cut = (torch.from_numpy(flat).float() - 127.5) / 128
+    assert (cut - expected_cut)[2:-2, 2:-2].abs().max() < 0.06
 
 
 @pytest.mark.parametrize("angle", [-40, 9, 35])
@@ -100,13 +100,13 @@ def test_no_pixel_of_a_turned_plate_is_left_out(angle: float, middle: tuple[floa
     """A cut over an edge is that from the same picture with its edges drawn out."""
     picture, frame = _noise(220, 300), _turned(angle, middle)[0]
     wide = cv2.copyMakeBorder(picture.numpy(), *(64,) * 4, cv2.BORDER_REPLICATE)
-    moved = frame + np.float32([[0.0, 0, 64], [0, 0, 64]])
-    wanted = cut_frame(torch.from_numpy(wide), moved)
-    torch.testing.assert_close(cut_frame(picture, frame), wanted, atol=0.02, rtol=0)
+    moved_frame = frame + np.float32([[0.0, 0, 64], [0, 0, 64]])
+    expected_cut = cut_frame(torch.from_numpy(wide), moved_frame)
+    torch.testing.assert_close(cut_frame(picture, frame), expected_cut, atol=0.02, rtol=0)
 
 
 @pytest.mark.parametrize(
-    ("box", "wanted"),
+    ("box", "region_xyxy"),
     [
         pytest.param((110, 20, 210, 50), (109, 19, 211, 51), id="inside"),
         pytest.param((110.4, 20.6, 210.2, 50.3), (109, 19, 212, 52), id="between pixels"),
@@ -118,11 +118,11 @@ def test_no_pixel_of_a_turned_plate_is_left_out(angle: float, middle: tuple[floa
     ],
 )
 def test_no_more_of_the_picture_is_sampled_than_a_pixel_round_the_frame(
-    box: tuple[float, float, float, float], wanted: tuple[int, int, int, int]
+    box: tuple[float, float, float, float], region_xyxy: tuple[int, int, int, int]
 ) -> None:
     picture = _noise(200, 300)
     region, _ = map_region(picture, frames_of([box])[0])
-    x0, y0, x1, y1 = wanted
+    x0, y0, x1, y1 = region_xyxy
     assert torch.equal(region, picture[y0:y1, x0:x1])
 
 

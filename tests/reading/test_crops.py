@@ -14,7 +14,7 @@ from orchestrator.reading.torch_crops import halve_large
 
 
 @pytest.mark.parametrize(
-    ("box", "cut"),
+    ("box", "crop_xyxy"),
     [
         pytest.param((10, 8, 20, 16), (9, 6, 21, 18), id="inside"),
         pytest.param((0, 0, 10, 8), (0, 0, 11, 10), id="top left"),
@@ -23,9 +23,9 @@ from orchestrator.reading.torch_crops import halve_large
         pytest.param((40, 30, 40, 30), (39, 29, 40, 30), id="empty in the corner"),
     ],
 )
-def test_a_box_grows_within_the_picture_and_has_a_pixel(box, cut) -> None:
+def test_a_box_grows_within_the_picture_and_has_a_pixel(box, crop_xyxy) -> None:
     picture = torch.zeros(30, 40, 3, dtype=torch.uint8)
-    assert crop_boxes(picture, np.array([box], np.float32), (0.1, 0.25)) == [cut]
+    assert crop_boxes(picture, np.array([box], np.float32), (0.1, 0.25)) == [crop_xyxy]
 
 
 def test_each_plate_is_cut_from_its_own_place_as_rgb_about_zero() -> None:
@@ -36,8 +36,8 @@ def test_each_plate_is_cut_from_its_own_place_as_rgb_about_zero() -> None:
     boxes = np.float32([[120.0, 30, 190, 55], [10, 5, 80, 25]])
     second, first = crop_plates(picture, boxes, (0, 0))
     for crop, rgb in ((first, (255, 64, 0)), (second, (64, 0, 255))):
-        wanted = (torch.tensor(rgb)[:, None, None] - 127.5) / 128
-        torch.testing.assert_close(crop, wanted.expand(3, 24, 94), atol=1e-4, rtol=0)
+        colour = (torch.tensor(rgb)[:, None, None] - 127.5) / 128
+        torch.testing.assert_close(crop, colour.expand(3, 24, 94), atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("lines", [1, 2])
@@ -58,15 +58,15 @@ def test_the_lines_of_a_square_plate_come_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "unfolded"),
+    ("rows", "unfolded_rows"),
     [
         pytest.param([1, 2, 3, 4], [[1, 3], [2, 4]], id="even"),
         pytest.param([1, 2, 3], [[1, 2], [2, 3]], id="odd: the middle row is in both"),
         pytest.param([1], [[1, 1]], id="one row"),
     ],
 )
-def test_the_upper_half_of_a_crop_is_put_left_of_its_lower_half(rows, unfolded) -> None:
-    assert unfold(torch.tensor(rows).reshape(-1, 1, 1))[..., 0].tolist() == unfolded
+def test_the_upper_half_of_a_crop_is_put_left_of_its_lower_half(rows, unfolded_rows) -> None:
+    assert unfold(torch.tensor(rows).reshape(-1, 1, 1))[..., 0].tolist() == unfolded_rows
 
 
 def test_a_crop_that_is_too_tall_is_shrunk_in_two_steps_to_nearly_the_same() -> None:
@@ -94,11 +94,11 @@ def test_large_crops_are_halved_before_a_gpu_resizes_them(
 ) -> None:
     rows, columns = torch.meshgrid(*(torch.linspace(0, 1, side) for side in size_hw), indexing="ij")
     planes = (100 * rows + 100 * columns).expand(1, 3, *size_hw)
-    halved = halve_large(planes, (50, 400))
-    assert halved.shape == (1, 3, *halved_hw)
-    wanted = F.interpolate(planes, (24, 94), mode="bicubic", antialias=True)
-    got = F.interpolate(halved, (24, 94), mode="bicubic", antialias=True)
-    torch.testing.assert_close(got, wanted, atol=1.0, rtol=0)
+    halved_planes = halve_large(planes, (50, 400))
+    assert halved_planes.shape == (1, 3, *halved_hw)
+    reference = F.interpolate(planes, (24, 94), mode="bicubic", antialias=True)
+    resized_planes = F.interpolate(halved_planes, (24, 94), mode="bicubic", antialias=True)
+    torch.testing.assert_close(resized_planes, reference, atol=1.0, rtol=0)
 
 
 @pytest.mark.parametrize("tallest_px", [95, 96])
@@ -129,20 +129,20 @@ def draw(size_hw: tuple[int, int]) -> np.ndarray:
 @pytest.mark.parametrize("size_hw", SIZES_HW)
 def test_a_crop_is_resized_as_pytorch_does(size_hw: tuple[int, int]) -> None:
     crop = draw(size_hw)
-    wanted = torch_crops.normalize_crops(torch_crops.resize_crop(torch.from_numpy(crop)))
-    assert np.allclose(normalize_crops(resize_crop(crop)), wanted.numpy(), rtol=0, atol=2e-6)
+    reference = torch_crops.normalize_crops(torch_crops.resize_crop(torch.from_numpy(crop)))
+    assert np.allclose(normalize_crops(resize_crop(crop)), reference.numpy(), rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("size_hw", [(5000, 7), (1, 200_000), (200_000, 1), (5000, 5000)])
 def test_a_huge_crop_is_nearly_the_same_and_needs_little_memory(size_hw: tuple[int, int]) -> None:
     crop = draw(size_hw)
-    wanted = torch_crops.resize_crop(torch.from_numpy(crop)).numpy()
+    reference = torch_crops.resize_crop(torch.from_numpy(crop)).numpy()
     tracemalloc.start()
-    resized = resize_crop(crop)
-    _, most_bytes = tracemalloc.get_traced_memory()
+    resized_crop = resize_crop(crop)
+    _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert np.abs(resized - wanted).max() < 3
-    assert most_bytes < 300e6
+    assert np.abs(resized_crop - reference).max() < 3
+    assert peak_bytes < 300e6
 
 
 def test_a_view_of_a_picture_is_resized_like_its_copy() -> None:

@@ -32,7 +32,7 @@ def lattice_of(text: str, sure: float = 0.99) -> np.ndarray:
     return lattice
 
 
-def searched(lattice: np.ndarray, grammar: Grammar = GRAMMAR) -> Candidates:
+def search(lattice: np.ndarray, grammar: Grammar = GRAMMAR) -> Candidates:
     (candidates,) = beam_search(lattice[None], grammar)
     return candidates
 
@@ -42,7 +42,7 @@ def logits_of(*texts: str, sure: float = 0.99) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("classes", "collapsed"),
+    ("classes", "text"),
     [
         pytest.param([], [], id="nothing"),
         pytest.param([9, 9, 9], [], id="blanks"),
@@ -51,8 +51,8 @@ def logits_of(*texts: str, sure: float = 0.99) -> torch.Tensor:
         pytest.param([9, 1, 1, 9, 9, 2, 2], [1, 2], id="mixed"),
     ],
 )
-def test_collapse(classes: list[int], collapsed: list[int]) -> None:
-    assert collapse(classes, blank=9) == collapsed
+def test_collapse(classes: list[int], text: list[int]) -> None:
+    assert collapse(classes, blank=9) == text
 
 
 def test_decode_keeps_the_order_of_the_plates() -> None:
@@ -74,7 +74,7 @@ def test_beam_search_sums_over_alignments() -> None:
     lattice[:, 1], lattice[:, BLANK] = 0.4, 0.6
     grammar = Grammar.of(Formats(ALPHABET, (PlateFormat("digit", ("D",)),)))
     assert best_path(lattice, ALPHABET)[0] == ""
-    ((text, score),) = searched(lattice, grammar)
+    ((text, score),) = search(lattice, grammar)
     assert text == "1"
     assert score == pytest.approx(0.4 * 0.6 + 0.6 * 0.4 + 0.4 * 0.4)
 
@@ -83,13 +83,13 @@ def test_beam_search_needs_a_blank_between_equal_characters() -> None:
     lattice = np.zeros((2, BLANK + 1))
     lattice[:, 1] = 1.0
     grammar = Grammar.of(Formats(ALPHABET, (PlateFormat("digits", ("D", "DD")),)))
-    assert searched(lattice, grammar) == (("1", 1.0),)
+    assert search(lattice, grammar) == (("1", 1.0),)
 
 
 def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
     lattice = lattice_of("B84OOK197", sure=0.9)
     lattice[6, ALPHABET.index("0")] = 0.09
-    text, score = searched(lattice)[0]
+    text, score = search(lattice)[0]
     assert best_path(lattice, ALPHABET)[0] == "B84OOK197"
     assert text == "B840OK197"
     assert score < 0.1
@@ -99,23 +99,23 @@ def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
 def test_beam_search_agrees_with_going_through_every_alignment(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lattice = np.zeros((5, BLANK + 1))
-    used = [1, 2, ALPHABET.index("A"), BLANK]
-    lattice[:, used] = rng.dirichlet(np.ones(4), size=5)
-    small = lattice[:, used]
+    classes = [1, 2, ALPHABET.index("A"), BLANK]
+    lattice[:, classes] = rng.dirichlet(np.ones(4), size=5)
+    small = lattice[:, classes]
     names = {0: "1", 1: "2", 2: "A", 3: ""}
     totals: dict[str, float] = {}
     for path in itertools.product(range(4), repeat=5):
         text = "".join(names[c] for c in collapse(path, blank=3))
         totals[text] = totals.get(text, 0.0) + float(small[range(5), path].prod())
     formats = (PlateFormat("short", ("LD", "LDD")),)
-    wanted = {text: p for text, p in totals.items() if Formats(ALPHABET, formats).format_of(text)}
-    best = sorted(wanted.items(), key=lambda item: -item[1])[:5]
-    candidates = searched(lattice, Grammar.of(Formats(ALPHABET, formats)))
+    texts = {text: p for text, p in totals.items() if Formats(ALPHABET, formats).format_of(text)}
+    best = sorted(texts.items(), key=lambda item: -item[1])[:5]
+    candidates = search(lattice, Grammar.of(Formats(ALPHABET, formats)))
     assert [text for text, _ in candidates] == [text for text, _ in best]
     assert [p for _, p in candidates] == pytest.approx([p for _, p in best])
     # So does an alphabet of fewer characters than a step tries.
-    few = searched(small, Grammar.of(Formats("12A", formats)))
-    assert [text for text, _ in few] == [text for text, _ in best]
+    few_characters = search(small, Grammar.of(Formats("12A", formats)))
+    assert [text for text, _ in few_characters] == [text for text, _ in best]
 
 
 def test_a_plates_candidates_do_not_depend_on_its_neighbours() -> None:
@@ -125,8 +125,8 @@ def test_a_plates_candidates_do_not_depend_on_its_neighbours() -> None:
     together = [reading.candidates for reading in decode(logits, GRAMMAR)]
     texts = [[text for text, _ in candidates] for candidates in alone]
     assert [[text for text, _ in candidates] for candidates in together] == texts
-    for one, other in zip(together, alone, strict=True):
-        assert [p for _, p in one] == pytest.approx([p for _, p in other])
+    for beside_others, by_itself in zip(together, alone, strict=True):
+        assert [p for _, p in beside_others] == pytest.approx([p for _, p in by_itself])
 
 
 def test_a_free_search_finds_texts_without_a_format() -> None:
@@ -173,25 +173,25 @@ def doubtful(chances: dict[str, float]) -> np.ndarray:
 
 def test_a_region_that_does_not_exist_ranks_behind_one_that_does() -> None:
     lattice = doubtful({"1": 0.3, "2": 0.7})
-    assert searched(lattice, with_regions(0))[0] == ("A2", pytest.approx(0.7))
-    weighed = dict(searched(lattice, with_regions(2)))
+    assert search(lattice, with_regions(0))[0] == ("A2", pytest.approx(0.7))
+    scores = dict(search(lattice, with_regions(2)))
     odds = 0.3 / (0.7 * math.exp(-2))
-    assert [*weighed] == ["A1", "A2"]
-    assert weighed["A1"] / weighed["A2"] == pytest.approx(odds)
-    assert sum(weighed.values()) == pytest.approx(1)
+    assert [*scores] == ["A1", "A2"]
+    assert scores["A1"] / scores["A2"] == pytest.approx(odds)
+    assert sum(scores.values()) == pytest.approx(1)
 
 
 def test_a_reading_that_is_sure_of_its_region_is_believed() -> None:
-    text, score = searched(doubtful({"1": 0.001, "2": 0.999}), with_regions(3))[0]
+    text, score = search(doubtful({"1": 0.001, "2": 0.999}), with_regions(3))[0]
     assert text == "A2"
     assert score == pytest.approx(0.999 * math.exp(-3) / (0.001 + 0.999 * math.exp(-3)))
 
 
 def test_texts_without_a_format_keep_their_part_of_the_probability() -> None:
     lattice = doubtful({"1": 0.2, "2": 0.4, "B": 0.4})
-    weighed = dict(searched(lattice, with_regions(2)))
-    rest = 0.4 / (0.2 + 0.4 * math.exp(-2) + 0.4)
-    assert sum(weighed.values()) == pytest.approx(1 - rest)
+    scores = dict(search(lattice, with_regions(2)))
+    remainder = 0.4 / (0.2 + 0.4 * math.exp(-2) + 0.4)
+    assert sum(scores.values()) == pytest.approx(1 - remainder)
 
 
 def with_a_rare_format(nats: float) -> Grammar:
@@ -206,16 +206,16 @@ def test_a_text_of_a_rare_format_ranks_behind_one_of_a_common_format() -> None:
         for char, chance in chances.items():
             lattice[step, ALPHABET.index(char)] = chance
     lattice[2, BLANK] = 0.4  # 123 has 0.6 * 0.6, A2 has 0.4 * 0.4
-    assert searched(lattice, with_a_rare_format(0))[0] == ("123", pytest.approx(0.36))
-    weighed = dict(searched(lattice, with_a_rare_format(2)))
+    assert search(lattice, with_a_rare_format(0))[0] == ("123", pytest.approx(0.36))
+    scores = dict(search(lattice, with_a_rare_format(2)))
     rare = 0.36 * math.exp(-2)
-    assert weighed == pytest.approx({"A2": 0.16 / (0.64 + rare), "123": rare / (0.64 + rare)})
+    assert scores == pytest.approx({"A2": 0.16 / (0.64 + rare), "123": rare / (0.64 + rare)})
 
 
 def test_a_reading_that_only_a_rare_format_fits_keeps_its_score() -> None:
     lattice = np.zeros((3, BLANK + 1))
     lattice[[0, 1, 2], [1, 2, 3]] = 1.0
-    (text, score), *_ = searched(lattice, with_a_rare_format(20))
+    (text, score), *_ = search(lattice, with_a_rare_format(20))
     assert (text, score) == ("123", pytest.approx(1))
 
 

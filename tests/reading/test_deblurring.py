@@ -24,14 +24,18 @@ def line(length: int, angle: float) -> NDArray[np.float32]:
     kernel = np.zeros((length, length), np.float32)
     kernel[length // 2] = 1
     middle = ((length - 1) / 2, (length - 1) / 2)
-    turned = cv2.warpAffine(kernel, cv2.getRotationMatrix2D(middle, -angle, 1), (length, length))
-    return turned / turned.sum()
+    turned_kernel = cv2.warpAffine(
+        kernel, cv2.getRotationMatrix2D(middle, -angle, 1), (length, length)
+    )
+    return turned_kernel / turned_kernel.sum()
 
 
 def smear(picture: Bgr, length: int, angle: float = 0.0) -> Tensor:
     rng = np.random.default_rng(0)
-    blurred = cv2.filter2D(picture, -1, line(length, angle)) + rng.normal(0, 1, picture.shape)
-    return torch.from_numpy(blurred.round().clip(0, 255).astype(np.uint8))
+    blurred_picture = cv2.filter2D(picture, -1, line(length, angle)) + rng.normal(
+        0, 1, picture.shape
+    )
+    return torch.from_numpy(blurred_picture.round().clip(0, 255).astype(np.uint8))
 
 
 @pytest.mark.parametrize("length", [7, 9, 15, 21])
@@ -64,12 +68,12 @@ def test_no_motion_is_found_where_none_can_be_seen(strip: Bgr) -> None:
 def test_a_plate_without_its_blur_is_like_the_sharp_one(
     sharp: Bgr, length: int, angle: float
 ) -> None:
-    blurred = smear(sharp, length, angle)
+    blurred_plate = smear(sharp, length, angle)
     radians = np.deg2rad(angle)
     motion = Motion(length * np.cos(radians), length * np.sin(radians))
-    removed = deconvolve(blurred, motion).numpy()
-    assert cv2.PSNR(removed, sharp) > cv2.PSNR(blurred.numpy(), sharp) + 2
-    assert removed.mean() == pytest.approx(blurred.float().mean().item(), abs=2)
+    sharpened_plate = deconvolve(blurred_plate, motion).numpy()
+    assert cv2.PSNR(sharpened_plate, sharp) > cv2.PSNR(blurred_plate.numpy(), sharp) + 2
+    assert sharpened_plate.mean() == pytest.approx(blurred_plate.float().mean().item(), abs=2)
 
 
 def test_a_picture_of_one_colour_keeps_it() -> None:

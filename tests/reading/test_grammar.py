@@ -33,7 +33,7 @@ def is_known(text: str, formats: Formats = MINE, lines: int = 1) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "known"),
+    ("text", "has_known_region"),
     [
         pytest.param("A01", True, id="a code"),
         pytest.param("A10", False, id="no code"),
@@ -43,8 +43,8 @@ def is_known(text: str, formats: Formats = MINE, lines: int = 1) -> bool:
         pytest.param("10", True, id="another format without region"),
     ],
 )
-def test_a_text_names_a_region_that_exists_or_not(text: str, known: bool) -> None:
-    assert is_known(text) == known
+def test_a_text_names_a_region_that_exists_or_not(text: str, has_known_region: bool) -> None:
+    assert is_known(text) == has_known_region
 
 
 def test_a_code_in_the_upper_line_is_found() -> None:
@@ -52,13 +52,13 @@ def test_a_code_in_the_upper_line_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "known"),
+    ("text", "has_known_region"),
     [("A001AA77", True), ("A001AA00", False), ("B840OK197", True), ("B840OK191", False),
      ("3425EE00", True), ("AB123400", True), ("167D00100", False),
      ("A001AA01", True), ("A001AA99", True), ("A001AA977", True), ("A001AA999", False)],
 )  # fmt: skip
-def test_russian_texts(text: str, known: bool) -> None:
-    assert is_known(text, russian()) == known
+def test_russian_texts(text: str, has_known_region: bool) -> None:
+    assert is_known(text, russian()) == has_known_region
 
 
 def test_a_text_that_fits_two_layouts_needs_one_region_of_them() -> None:
@@ -79,8 +79,8 @@ def test_of_a_common_and_a_rare_layout_of_a_text_the_common_counts() -> None:
     )
     grammar = Grammar.of(Formats("01A", formats))
     layouts = [0b0001, 0b0010, 0b0100, 0b1000, 0b1001, 0b0011]
-    wanted = [-2.0, -3.0, -3.0, 0.0, 0.0, -2.0]
-    assert [math.log(grammar.prior_of("", bits)) for bits in layouts] == pytest.approx(wanted)
+    logarithms = [-2.0, -3.0, -3.0, 0.0, 0.0, -2.0]
+    assert [math.log(grammar.prior_of("", bits)) for bits in layouts] == pytest.approx(logarithms)
 
 
 def test_letters_that_stand_for_themselves_are_allowed_there_alone() -> None:

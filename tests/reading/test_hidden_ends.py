@@ -80,16 +80,16 @@ def test_plates_of_a_picture_are_cut_as_any_plate_and_alike_on_any_device() -> N
         np.random.default_rng(1).integers(0, 256, (30, 40, 3), np.uint8), (640, 480)
     )
     frames = frames_of([(20, 30, 220, 80), (600, 440, 680, 500), (300, 200, 330, 210)])
-    seen = see_ends(picture, frames)
-    np.testing.assert_array_equal(see_ends(torch.from_numpy(picture), frames), seen)
-    for frame, plate in zip(frames, seen, strict=True):
+    ends = see_ends(picture, frames)
+    np.testing.assert_array_equal(see_ends(torch.from_numpy(picture), frames), ends)
+    for frame, plate in zip(frames, ends, strict=True):
         grey = cv2.cvtColor(sample_frame(picture, frame, INPUT_HW), cv2.COLOR_BGR2GRAY)
         np.testing.assert_allclose(plate, (grey - grey.mean()) / (grey.std() + FLOOR), atol=1e-5)
 
 
 def test_plates_are_weighed_together_as_each_alone() -> None:
     layers = read_layers(NETWORK)
-    seen = np.random.default_rng(1).normal(0, 1, (3, *INPUT_HW)).astype(np.float32)
-    alone = [weigh_ends(each[None], layers)[0] for each in seen]
-    assert weigh_ends(seen, layers) == pytest.approx(alone, abs=1e-4)
-    assert len(weigh_ends(seen[:0], layers)) == 0
+    ends = np.random.default_rng(1).normal(0, 1, (3, *INPUT_HW)).astype(np.float32)
+    alone = [weigh_ends(each[None], layers)[0] for each in ends]
+    assert weigh_ends(ends, layers) == pytest.approx(alone, abs=1e-4)
+    assert len(weigh_ends(ends[:0], layers)) == 0

@@ -50,7 +50,7 @@ def reader_of(infer: ScriptedInfer, formats: Formats = FLAT, *, reads: bool = Tr
     return Reader(infer, formats, reads=reads)
 
 
-def seen(
+def plates_with_text(
     frames: np.ndarray, text: str, logit: float = 20.0, formats: Formats = FLAT
 ) -> PlateReadings:
     logits = logits_of(text, logit)[None].numpy()
@@ -59,7 +59,7 @@ def seen(
 
 
 @pytest.mark.parametrize(
-    ("frames", "logit", "again"),
+    ("frames", "logit", "lines_by_plate"),
     [
         pytest.param(UPRIGHT, 20.0, {}, id="upright and sure"),
         pytest.param(UPRIGHT, 4.0, {0: [1]}, id="unsure"),
@@ -69,18 +69,18 @@ def seen(
     ],
 )
 def test_plates_aslant_and_unsure_ones_are_looked_at_again(
-    frames: np.ndarray, logit: float, again: dict[int, list[int]]
+    frames: np.ndarray, logit: float, lines_by_plate: dict[int, list[int]]
 ) -> None:
-    looks = seen(frames, "A001AA", logit)
-    assert SECOND_PASS.choose(looks, reader_of(ScriptedInfer(rows()))) == again
+    plates = plates_with_text(frames, "A001AA", logit)
+    assert SECOND_PASS.choose(plates, reader_of(ScriptedInfer(rows()))) == lines_by_plate
 
 
 def test_a_plate_that_may_have_two_lines_is_unfolded_where_there_are_such_plates() -> None:
     square = np.float32([[[50.0, 0, 150], [0, 25, 112]]])
     infer = ScriptedInfer(rows())
-    looks = seen(square, "A001AA77", formats=russian())
-    assert SECOND_PASS.choose(looks, reader_of(infer, russian())) == {0: [2]}
-    assert SECOND_PASS.choose(seen(square, "A001AA"), reader_of(infer)) == {}
+    plates = plates_with_text(square, "A001AA77", formats=russian())
+    assert SECOND_PASS.choose(plates, reader_of(infer, russian())) == {0: [2]}
+    assert SECOND_PASS.choose(plates_with_text(square, "A001AA"), reader_of(infer)) == {}
 
 
 class Remembering(ScriptedInfer):
@@ -95,16 +95,16 @@ class Remembering(ScriptedInfer):
 def test_the_reading_in_two_lines_has_a_layout_of_two_lines() -> None:
     infer = ScriptedInfer(rows(), ("A001AA77", *["0001AA77"] * 3), logits=(1.0, *[20.0] * 3))
     box = np.float32([[100.0, 100.0, 200.0, 150.0]])
-    read = read_plates(picture(), box, reader_of(infer, russian()))
-    assert read.readings[0].candidates[0][0] == "0001AA77"
+    plates = read_plates(picture(), box, reader_of(infer, russian()))
+    assert plates.readings[0].candidates[0][0] == "0001AA77"
 
 
 def test_plates_are_located_without_being_read() -> None:
     infer = ScriptedInfer(rows())
-    read = read_plates(picture(), BOX, reader_of(infer, reads=False))
-    assert infer.called == ["stn"]
-    assert read.readings == ()
-    assert read.frames.shape == (1, 2, 3)
+    plates = read_plates(picture(), BOX, reader_of(infer, reads=False))
+    assert infer.calls == ["stn"]
+    assert plates.readings == ()
+    assert plates.frames.shape == (1, 2, 3)
 
 
 def test_a_plate_that_may_have_two_lines_is_cut_along_its_box_too() -> None:
@@ -122,28 +122,28 @@ CUTS = len(TWO_LINE_MARGINS_XY) * len(UPPER_LINE)
 
 
 @pytest.mark.parametrize(
-    ("last", "kept"),
+    ("last", "text"),
     [
         pytest.param(9.0, "B002BB77", id="surer at another row"),
         pytest.param(3.0, "A001AA77", id="surest in the middle"),
     ],
 )
 def test_an_unsure_plate_of_two_lines_is_divided_at_other_rows_with_several_margins(
-    last: float, kept: str
+    last: float, text: str
 ) -> None:
     texts = ("A001AA77",) * (3 + CUTS) + ("B002BB77",)
     infer = Remembering(rows(), texts, logits=(1.0, *[4.0] * 3, *[3.0] * (CUTS - 1), last))
     street = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(2)).byte()
     box = np.float32([[100.0, 100.0, 200.0, 150.0]])
-    read = read_plates(street, box, reader_of(infer, russian()))
+    plates = read_plates(street, box, reader_of(infer, russian()))
     assert infer.batches == [1, 1, 3, 3, CUTS, CUTS]
     upright = street[100:150, 100:200]
-    for given, share in zip(infer.given, UPPER_LINE, strict=False):
-        assert torch.allclose(given, unfold_at(upright, share)[0], atol=0.02)
+    for crop, share in zip(infer.given, UPPER_LINE, strict=False):
+        assert torch.allclose(crop, unfold_at(upright, share)[0], atol=0.02)
     assert not torch.allclose(infer.given[-1], infer.given[len(UPPER_LINE) - 1], atol=0.1)
-    assert read.readings[0].candidates[0][0] == kept
-    if kept == "B002BB77":  # the plate's place is its box, without the margin of that cut
-        assert corners_of(read.frames)[0, ::2].tolist() == [[100, 100], [200, 150]]
+    assert plates.readings[0].candidates[0][0] == text
+    if text == "B002BB77":  # the plate's place is its box, without the margin of that cut
+        assert corners_of(plates.frames)[0, ::2].tolist() == [[100, 100], [200, 150]]
 
 
 def street_with_turned_lines(degrees: float) -> Tensor:
@@ -158,28 +158,28 @@ def street_with_turned_lines(degrees: float) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    "before", [pytest.param(1.0, id="nothing was read"), pytest.param(4.0, id="unsure")]
+    "logit", [pytest.param(1.0, id="nothing was read"), pytest.param(4.0, id="unsure")]
 )
-def test_a_turned_plate_of_two_lines_is_cut_along_its_edges(before: float) -> None:
+def test_a_turned_plate_of_two_lines_is_cut_along_its_edges(logit: float) -> None:
     cuts = CUTS * len(RATIOS)
     texts = ("A001AA77",) * (3 + cuts) + ("C003CC77",)
-    infer = Remembering(rows(), texts, logits=(1.0, *[before] * (2 + cuts), 12.0))
+    infer = Remembering(rows(), texts, logits=(1.0, *[logit] * (2 + cuts), 12.0))
     box = np.float32([[100.0, 100.0, 300.0, 250.0]])
-    read = read_plates(street_with_turned_lines(20), box, reader_of(infer, russian()))
+    plates = read_plates(street_with_turned_lines(20), box, reader_of(infer, russian()))
     assert infer.batches[4:] == [cuts] * 2
-    assert read.readings[0].candidates[0][0] == "C003CC77"
-    right, down = read.frames[0, :, 0]
+    assert plates.readings[0].candidates[0][0] == "C003CC77"
+    right, down = plates.frames[0, :, 0]
     assert math.degrees(math.atan2(down, right)) == pytest.approx(20, abs=2)
 
 
 @pytest.mark.parametrize(
-    ("before", "calls"),
+    ("logit", "calls"),
     [pytest.param(1.0, 4, id="nothing was read"), pytest.param(4.0, 6, id="unsure")],
 )
 def test_a_small_box_is_cut_along_lines_only_if_something_was_read_in_it(
-    before: float, calls: int
+    logit: float, calls: int
 ) -> None:
-    infer = Remembering(rows(), ("A001AA77",) * 30, logits=(1.0, *[before] * 29))
+    infer = Remembering(rows(), ("A001AA77",) * 30, logits=(1.0, *[logit] * 29))
     street = F.interpolate(street_with_turned_lines(20).movedim(2, 0)[None], scale_factor=0.25)
     box = np.float32([[25.0, 25.0, 75.0, 62.0]])
     read_plates(street[0].movedim(0, 2), box, reader_of(infer, russian()))
@@ -198,14 +198,14 @@ def test_an_unsure_plate_of_one_line_is_cut_along_its_box_with_two_margins() -> 
     infer = Remembering(rows(), ("A001AA",) * 3, logits=(4.0,))
     noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(1))
     street = noise.byte()
-    looks = read_plates(street, BOX, reader_of(infer))
+    plates = read_plates(street, BOX, reader_of(infer))
     assert infer.batches == [1, 1, 2, 2]
-    cuts = [grow_frames(looks.frames, margin)[0] for margin in SECOND_PASS_MARGINS_XY[1]]
-    wanted = torch.cat([cut_frame(street, cut, lines=1) for cut in cuts])
-    assert torch.equal(infer.given, wanted)
+    cuts = [grow_frames(plates.frames, margin)[0] for margin in SECOND_PASS_MARGINS_XY[1]]
+    crops = torch.cat([cut_frame(street, cut, lines=1) for cut in cuts])
+    assert torch.equal(infer.given, crops)
 
 
-def smeared(length: int) -> Tensor:
+def street_with_blur(length: int) -> Tensor:
     """Return a street with a row of dark bars in `BOX`, smeared along the rows."""
     street = torch.full((480, 640), 200.0)
     bars = torch.randint(2, (20,), generator=torch.Generator().manual_seed(0)).repeat_interleave(4)
@@ -216,24 +216,24 @@ def smeared(length: int) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("third", "kept"),
+    ("third", "text"),
     [
         pytest.param(9.0, "B002BB", id="surer without its blur"),
         pytest.param(3.0, "A001AA", id="less sure without its blur"),
     ],
 )
-def test_an_unsure_plate_with_motion_blur_is_read_without_it(third: float, kept: str) -> None:
+def test_an_unsure_plate_with_motion_blur_is_read_without_it(third: float, text: str) -> None:
     texts, logits = ("A001AA", "A001AA", "A001AA", "B002BB"), (4.0, 4.0, 4.0, third)
     infer = ScriptedInfer(rows(), texts, logits=logits)
-    read = read_plates(smeared(9), BOX, reader_of(infer))
+    plates = read_plates(street_with_blur(9), BOX, reader_of(infer))
     assert infer.batches == [1, 1, 2, 2, 1, 1]
-    assert read.readings[0].candidates[0][0] == kept
-    assert np.array_equal(read.logits[0], logits_of(kept, third if kept == "B002BB" else 4.0))
+    assert plates.readings[0].candidates[0][0] == text
+    assert np.array_equal(plates.logits[0], logits_of(text, third if text == "B002BB" else 4.0))
 
 
 def test_a_sure_plate_with_motion_blur_is_read_once() -> None:
     infer = ScriptedInfer(rows(), ("A001AA",))
-    read_plates(smeared(9), BOX, reader_of(infer))
+    read_plates(street_with_blur(9), BOX, reader_of(infer))
     assert infer.batches == [1, 1]
 
 
@@ -245,29 +245,29 @@ def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
 
 def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_both_cuts_say() -> None:
     infer = ThetasInTurn(rows(), ("A001AA",), theta=TILTED)
-    looks = read_plates(picture(), BOX, reader_of(infer))
-    assert infer.called == ["stn", "lprnet", "stn", "lprnet"]
+    plates = read_plates(picture(), BOX, reader_of(infer))
+    assert infer.calls == ["stn", "lprnet", "stn", "lprnet"]
     assert infer.batches == [1, 1, 2, 2]
     # The crop 92, 94 to 208, 131 tilted by theta, and grown by the rooms of the cuts, on average.
     across, along = np.array([58.0, 18.5]) * 1.12, np.array([-5.8, 18.5]) * 1.4
-    wanted = np.stack((across, along, np.array([150.0, 112.5])), 1)
-    assert np.allclose(looks.frames[0], wanted, atol=0.01)
+    frame = np.stack((across, along, np.array([150.0, 112.5])), 1)
+    assert np.allclose(plates.frames[0], frame, atol=0.01)
 
 
 @pytest.mark.parametrize(
-    ("logits", "kept"),
+    ("logits", "text"),
     [
         pytest.param((4.0, 9.0, 9.0), "B002BB", id="two against one"),
         pytest.param((4.0, 0.5, 0.5), "A001AA", id="one surer than two"),
     ],
 )
 def test_readings_of_all_looks_at_a_plate_are_averaged(
-    logits: tuple[float, ...], kept: str
+    logits: tuple[float, ...], text: str
 ) -> None:
     infer = ScriptedInfer(rows(), ("A001AA", "B002BB", "B002BB"), logits=logits)
-    looks = read_plates(picture(), BOX, reader_of(infer))
-    assert looks.readings[0].candidates[0][0] == kept
-    assert np.array_equal(looks.frames, np.array([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
+    plates = read_plates(picture(), BOX, reader_of(infer))
+    assert plates.readings[0].candidates[0][0] == text
+    assert np.array_equal(plates.frames, np.array([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
 
 
 def test_a_theta_that_is_no_number_is_refused() -> None:
@@ -287,8 +287,8 @@ def test_the_surest_of_the_unsure_plates_get_a_closer_look() -> None:
     readings = tuple(Reading("", (), (("A001AA", score),)) for score in scores)
     infer = ScriptedInfer(rows())
     choose, reader = closer_look(lambda *_: ([], []), Settings()).choose, reader_of(infer)
-    chosen = choose(PlateReadings(BOX, UPRIGHT, np.empty(0), readings), reader)
-    assert [*chosen] == [3, *range(4, 2 + MAX_NEARBY), 0]
+    lines_by_plate = choose(PlateReadings(BOX, UPRIGHT, np.empty(0), readings), reader)
+    assert [*lines_by_plate] == [3, *range(4, 2 + MAX_NEARBY), 0]
     assert choose(PlateReadings(BOX, UPRIGHT, np.empty(0)), reader) == {}
 
 
@@ -296,7 +296,7 @@ HIGH = np.array([[[50.0, 0, 150], [0, 40, 140]]], np.float32)
 
 
 @pytest.mark.parametrize(
-    ("frames", "score", "formats", "gains"),
+    ("frames", "score", "formats", "may_improve"),
     [
         pytest.param(UPRIGHT, 0.95, russian(), False, id="sure"),
         pytest.param(HIGH, 0.95, FLAT, False, id="high, where plates have one line"),
@@ -307,10 +307,10 @@ HIGH = np.array([[[50.0, 0, 150], [0, 40, 140]]], np.float32)
     ],
 )
 def test_no_improvement_chooses_a_plate_that_may_not_gain(
-    frames: np.ndarray, score: float, formats: Formats, gains: bool
+    frames: np.ndarray, score: float, formats: Formats, may_improve: bool
 ) -> None:
     reader = reader_of(ScriptedInfer(rows()), formats)
-    read = PlateReadings(BOX, frames, np.empty(0), (Reading("", (), (("A001AA77", score),)),))
+    plates = PlateReadings(BOX, frames, np.empty(0), (Reading("", (), (("A001AA77", score),)),))
     improvements = (SECOND_PASS, THIRD_PASS, closer_look(lambda *_: ([], []), Settings()))
-    chosen = [improvement.choose(read, reader) for improvement in improvements]
-    assert may_gain(read, reader) == gains == any(chosen)
+    choices = [improvement.choose(plates, reader) for improvement in improvements]
+    assert may_gain(plates, reader) == may_improve == any(choices)

@@ -32,7 +32,7 @@ def test_a_text_is_shown_from_the_threshold_on(threshold: float, text: str, name
 
 
 @pytest.mark.parametrize(
-    ("candidates", "shown", "country"),
+    ("candidates", "public_candidates", "country"),
     [
         pytest.param(
             (("01Ⓠ123ABC", 0.5), ("01123ABCⓏ", 0.25), ("01Ⓠ123ABD", 0.125)),
@@ -48,12 +48,14 @@ def test_a_text_is_shown_from_the_threshold_on(threshold: float, text: str, name
         pytest.param((), (), ("", None), id="nothing"),
     ],
 )  # fmt: skip
-def test_the_country_is_told_and_signs_are_not_shown(candidates, shown, country) -> None:
+def test_the_country_is_told_and_signs_are_not_shown(
+    candidates, public_candidates, country
+) -> None:
     formats = read_formats(COUNTRIES / "neighbours" / "formats.toml")
     raw = candidates[0][0] if candidates else ""
     reading = Reading(raw, (0.5,) * len(raw), candidates)
     plate = with_text(Plate(xyxy=(1.0, 2.0, 3.0, 4.0)), reading, 0.6, formats)
-    assert plate.candidates == shown
+    assert plate.candidates == public_candidates
     assert (plate.format, plate.country) == country
     assert plate.raw_text == formats.shown(raw)
     assert len(plate.character_scores) == len(plate.raw_text)
@@ -82,7 +84,7 @@ FIRST = reading(("A001AA77", 0.75), ("A001AA71", 0.125))
 
 
 @pytest.mark.parametrize(
-    ("other", "joined"),
+    ("second", "joined_reading"),
     [
         pytest.param(reading(("A001AA77", 0.5)), FIRST, id="the same text"),
         pytest.param(reading(), FIRST, id="nothing"),
@@ -100,18 +102,22 @@ FIRST = reading(("A001AA77", 0.75), ("A001AA71", 0.125))
     ],
 )
 def test_a_text_that_only_one_of_two_readings_names_is_less_sure(
-    other: Reading, joined: Reading
+    second: Reading, joined_reading: Reading
 ) -> None:
-    for both in (join_readings(FIRST, other), join_readings(other, FIRST)):
-        assert [text for text, _ in both.candidates] == [text for text, _ in joined.candidates]
-        assert both.candidates == tuple((text, pytest.approx(p)) for text, p in joined.candidates)
+    for result in (join_readings(FIRST, second), join_readings(second, FIRST)):
+        assert [text for text, _ in result.candidates] == [
+            text for text, _ in joined_reading.candidates
+        ]
+        assert result.candidates == tuple(
+            (text, pytest.approx(p)) for text, p in joined_reading.candidates
+        )
 
 
 def test_the_surer_reading_of_two_lines_counts() -> None:
-    surer, other = (
+    surer, less_sure = (
         reading((text, p), lines=2) for text, p in (("A001AA77", 0.7), ("A001AA71", 0.6))
     )
-    assert join_readings(surer, other) == join_readings(other, surer) == surer
+    assert join_readings(surer, less_sure) == join_readings(less_sure, surer) == surer
 
 
 def test_joined_readings_keep_five_candidates() -> None:

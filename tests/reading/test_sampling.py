@@ -16,8 +16,8 @@ def draw(height: int, width: int) -> np.ndarray:
 
 
 def blur(picture: np.ndarray, length: int) -> np.ndarray:
-    moved = [np.roll(picture, shift, axis=1).astype(np.float32) for shift in range(length)]
-    return np.mean(moved, axis=0).astype(np.uint8)
+    copies = [np.roll(picture, shift, axis=1).astype(np.float32) for shift in range(length)]
+    return np.mean(copies, axis=0).astype(np.uint8)
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
@@ -26,8 +26,8 @@ def test_a_picture_sampled_at_its_own_pixels_is_unchanged(mode) -> None:
 
 
 def test_outside_the_picture_its_edge_is_repeated() -> None:
-    shifted = UPRIGHT + np.array([[0, 0, 4], [0, 0, 0]], np.float32)
-    assert np.array_equal(sample(draw(5, 8), shifted, (5, 8))[:, 0], draw(5, 8)[:, -1])
+    theta = UPRIGHT + np.array([[0, 0, 4], [0, 0, 0]], np.float32)
+    assert np.array_equal(sample(draw(5, 8), theta, (5, 8))[:, 0], draw(5, 8)[:, -1])
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
@@ -35,18 +35,18 @@ def test_outside_the_picture_its_edge_is_repeated() -> None:
 @pytest.mark.parametrize("size_hw", [(24, 94), (61, 203)])
 def test_a_picture_is_sampled_nearly_as_pytorch_does(mode, picture_hw, size_hw) -> None:
     picture = blur(draw(*picture_hw), 3)
-    tilted = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
-    wanted = sample(torch.from_numpy(picture), tilted, size_hw, mode).numpy()
-    apart = np.abs(sample(picture, tilted, size_hw, mode).astype(int) - wanted)
-    assert apart.mean() < 0.5
-    assert apart.max() <= 4
+    theta = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
+    reference = sample(torch.from_numpy(picture), theta, size_hw, mode).numpy()
+    difference = np.abs(sample(picture, theta, size_hw, mode).astype(int) - reference)
+    assert difference.mean() < 0.5
+    assert difference.max() <= 4
 
 
 def test_a_picture_that_is_too_long_for_opencv_is_sampled_all_the_same() -> None:
     row = np.linspace(0, 255, 40_000).astype(np.uint8)
     picture = np.tile(row[None, :, None], (3, 1, 3))
-    wanted = (np.arange(94) + 0.5) / 94 * 255
-    assert np.abs(sample(picture, UPRIGHT, (3, 94))[1, :, 0] - wanted).max() < 2
+    expected_row = (np.arange(94) + 0.5) / 94 * 255
+    assert np.abs(sample(picture, UPRIGHT, (3, 94))[1, :, 0] - expected_row).max() < 2
 
 
 def test_an_edge_between_pixels_overshoots_in_bicubic_sampling() -> None:
@@ -61,8 +61,8 @@ def test_an_edge_between_pixels_overshoots_in_bicubic_sampling() -> None:
 def test_a_plate_is_cut_as_pytorch_does(box, lines: int) -> None:
     (frame,) = compose(frames_of([box]), UPRIGHT[None] * np.float32(0.9))
     picture = blur(draw(90, 160), 3)
-    wanted = cut_frame(torch.from_numpy(picture), frame, lines).numpy()
-    assert np.allclose(cut_frame(picture, frame, lines), wanted, atol=6 / 128)
+    reference = cut_frame(torch.from_numpy(picture), frame, lines).numpy()
+    assert np.allclose(cut_frame(picture, frame, lines), reference, atol=6 / 128)
 
 
 def test_a_motion_is_found_and_removed_as_pytorch_does() -> None:
@@ -70,5 +70,5 @@ def test_a_motion_is_found_and_removed_as_pytorch_does() -> None:
     motions = find_motions(torch.from_numpy(strip))
     assert motions
     assert find_motions(strip) == motions
-    wanted = deconvolve(torch.from_numpy(strip), Motion(9.0, 1.0)).numpy().astype(int)
-    assert np.abs(deconvolve(strip, Motion(9.0, 1.0)).astype(int) - wanted).max() <= 1
+    reference = deconvolve(torch.from_numpy(strip), Motion(9.0, 1.0)).numpy().astype(int)
+    assert np.abs(deconvolve(strip, Motion(9.0, 1.0)).astype(int) - reference).max() <= 1

@@ -23,12 +23,12 @@ def plate_of_two_lines(degrees: float) -> tuple[Array, tuple[int, int]]:
         at = left + 20, top + 55 + 60 * line
         cv2.putText(ground, text, at, cv2.FONT_HERSHEY_SIMPLEX, 1.9, (20,) * 3, 5)
     turn = cv2.getRotationMatrix2D((200, 200), -degrees, 1)
-    turned = cv2.warpAffine(ground, turn, (400, 400), borderValue=(128,) * 3)
+    turned_ground = cv2.warpAffine(ground, turn, (400, 400), borderValue=(128,) * 3)
     radians = np.deg2rad(abs(degrees))
     (wide, high), (cosine, sine) = SIZE_WH, (np.cos(radians), np.sin(radians))
     width, height = round(wide * cosine + high * sine), round(wide * sine + high * cosine)
     x0, y0 = 200 - width // 2, 200 - height // 2
-    return turned[y0 : y0 + height, x0 : x0 + width], (width, height)
+    return turned_ground[y0 : y0 + height, x0 : x0 + width], (width, height)
 
 
 @pytest.mark.parametrize("degrees", [-34, -20, -9, 0, 7, 15, 28])
@@ -73,13 +73,13 @@ class Shape:
 def measure(frame: np.ndarray) -> Shape:
     """Measure a frame, and check that its corners are right angles."""
     corners = corners_of(frame[None])[0].astype(float)
-    edge, other = corners[1] - corners[0], corners[3] - corners[0]
-    assert float(edge @ other) == pytest.approx(0, abs=1e-2)
+    edge, side = corners[1] - corners[0], corners[3] - corners[0]
+    assert float(edge @ side) == pytest.approx(0, abs=1e-2)
     return Shape(
         (*corners.min(0).tolist(), *corners.max(0).tolist()),
         tuple(corners.mean(0).tolist()),
         float(np.rad2deg(np.arctan2(edge[1], edge[0]))),
-        (float(np.linalg.norm(edge)), float(np.linalg.norm(other))),
+        (float(np.linalg.norm(edge)), float(np.linalg.norm(side))),
     )
 
 

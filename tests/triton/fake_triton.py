@@ -1,7 +1,7 @@
 """Stands for `triton_python_backend_utils`, the module that Triton gives to its Python workers.
 
 Tensors share memory through DLPack as Triton's do. Requests to other models are answered by what
-a test has put in `MODELS`, and noted in `SENT`; in `BEGUN`, too, where nobody waits for them.
+a test has put in `MODELS`, and noted in `CALLS`; asynchronous ones also in `ASYNC_CALLS`.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
 
 
 class Tensor:
-    """A named array, of NumPy or of whoever gave its memory."""
+    """A named array of any library."""
 
     def __init__(self, name: str, array: Any) -> None:
         self._name = name
@@ -150,11 +150,11 @@ class InferenceRequest:
         return self._is_cancelled
 
     def exec(self) -> InferenceResponse:
-        SENT.append(self)
+        CALLS.append(self)
         return MODELS[self._model](self)
 
     async def async_exec(self) -> InferenceResponse:
-        BEGUN.append(self)
+        ASYNC_CALLS.append(self)
         await asyncio.sleep(0)
         return self.exec()
 
@@ -194,24 +194,24 @@ class MetricFamily:
 
 
 MODELS: dict[str, Callable[[InferenceRequest], InferenceResponse]] = {}
-SENT: list[InferenceRequest] = []
-BEGUN: list[InferenceRequest] = []
+CALLS: list[InferenceRequest] = []
+ASYNC_CALLS: list[InferenceRequest] = []
 FAMILIES: dict[str, MetricFamily] = {}
 
 
 def forget() -> None:
     """Begin anew, as a worker that has just been started."""
     MODELS.clear()
-    SENT.clear()
-    BEGUN.clear()
+    CALLS.clear()
+    ASYNC_CALLS.clear()
     FAMILIES.clear()
 
 
 def total(name: str, value: str = "") -> float:
-    """Return what the metric `plates_{name}` of this label's value has come to."""
+    """Return the total of the metric `plates_{name}` of this label's value."""
     return FAMILIES[f"plates_{name}"].metrics[value].total
 
 
 def observed(name: str, value: str = "") -> list[float]:
-    """Return what the histogram `plates_{name}` of this label's value was told."""
+    """Return the observations of the histogram `plates_{name}` of this label's value."""
     return FAMILIES[f"plates_{name}"].metrics[value].observed

@@ -67,8 +67,8 @@ def backend(request, triton, tmp_path: Path):
 @pytest.fixture
 def ask(backend, triton):
     def send(*rows: list[list[float]]) -> list:
-        given = [triton.Tensor("input__0", np.array(row, np.float32)) for row in rows]
-        return backend.execute([triton.InferenceRequest(inputs=[one]) for one in given])
+        tensors = [triton.Tensor("input__0", np.array(row, np.float32)) for row in rows]
+        return backend.execute([triton.InferenceRequest(inputs=[tensor]) for tensor in tensors])
 
     return send
 
@@ -104,13 +104,13 @@ def test_the_bad_request_alone_fails_and_is_told_its_shape(ask, triton) -> None:
 def test_torchscript_is_optimized_unless_the_config_says_otherwise(
     triton, parameters: dict[str, str], is_optimized: bool
 ) -> None:
-    seen: list[bool] = []
+    flags: list[bool] = []
     module = import_module("orchestrator.triton.backends.pytorch.model")
     model = module.TritonPythonModel()
     model.is_optimized = module._is_optimized({"parameters": {module.UNOPTIMIZED: parameters}})
-    model.model = lambda rows: seen.append(torch._C._get_graph_executor_optimize()) or rows
+    model.model = lambda rows: flags.append(torch._C._get_graph_executor_optimize()) or rows
     model.run_model(torch.zeros(1, 2))
-    assert seen == [is_optimized]
+    assert flags == [is_optimized]
 
 
 @pytest.mark.parametrize(

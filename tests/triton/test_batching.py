@@ -39,8 +39,8 @@ def make(triton):
             return triton.Tensor(name, array)
 
         def ask(self, *rows: list[list[float]]) -> list:
-            given = [triton.Tensor("input__0", np.array(row, np.float32)) for row in rows]
-            return self.execute([triton.InferenceRequest(inputs=[one]) for one in given])
+            tensors = [triton.Tensor("input__0", np.array(row, np.float32)) for row in rows]
+            return self.execute([triton.InferenceRequest(inputs=[tensor]) for tensor in tensors])
 
     return Served
 
@@ -96,18 +96,18 @@ def test_the_file_lies_in_the_models_version_under_the_name_of_the_config(make) 
 
 
 @pytest.mark.parametrize(
-    ("names", "ordered"),
+    ("names", "inputs"),
     [
         pytest.param(["input__10", "input__2"], ["input__2", "input__10"], id="by number"),
         pytest.param(["pixels", "gain__0"], ["pixels", "gain__0"], id="as in the config"),
     ],
 )
-def test_tensors_have_an_order(make, names: list[str], ordered: list[str]) -> None:
-    net, given = make(double, FIXED), args(FIXED)
-    config = json.loads(given["model_config"])
+def test_tensors_have_an_order(make, names: list[str], inputs: list[str]) -> None:
+    net, arguments = make(double, FIXED), args(FIXED)
+    config = json.loads(arguments["model_config"])
     config["input"] = [{"name": name, "dims": ["2"]} for name in names]
-    net.configure(given | {"model_config": json.dumps(config)}, "model.net")
-    assert net.inputs == ordered
+    net.configure(arguments | {"model_config": json.dumps(config)}, "model.net")
+    assert net.inputs == inputs
 
 
 def test_no_requests_are_no_answers(make) -> None:
@@ -115,10 +115,10 @@ def test_no_requests_are_no_answers(make) -> None:
 
 
 def test_one_request_goes_to_the_network_without_a_copy(make, triton) -> None:
-    given = np.array([[1, 2]], np.float32)
-    request = triton.InferenceRequest(inputs=[triton.Tensor("input__0", given)])
+    array = np.array([[1, 2]], np.float32)
+    request = triton.InferenceRequest(inputs=[triton.Tensor("input__0", array)])
     (response,) = make(lambda rows: rows, FIXED).execute([request])
-    assert np.shares_memory(response.output_tensors()[0].as_numpy(), given)
+    assert np.shares_memory(response.output_tensors()[0].as_numpy(), array)
 
 
 def test_requests_are_one_call_and_split_again_in_order(make) -> None:
@@ -142,17 +142,17 @@ def test_requests_of_different_shapes_are_answered_one_by_one(make) -> None:
 
 
 def test_a_shape_that_the_network_cannot_take_is_the_requests_fault(make, triton) -> None:
-    (refused,) = make(double_of_pairs, OPEN).ask([[1, 2, 3]])
+    (response,) = make(double_of_pairs, OPEN).ask([[1, 2, 3]])
     message = "cannot infer on [1, 3]: wanted pairs"
-    assert error(refused) == (triton.TritonError.INVALID_ARG, message)
+    assert error(response) == (triton.TritonError.INVALID_ARG, message)
 
 
 def test_a_network_that_fails_on_the_configured_shape_is_at_fault_itself(
     make, triton, capfd
 ) -> None:
-    (failed,) = make(double_of_positives, FIXED).ask([[-1, 0]])
+    (response,) = make(double_of_positives, FIXED).ask([[-1, 0]])
     message = "cannot infer on [1, 2]: overflow"
-    assert error(failed) == (triton.TritonError.INTERNAL, message)
+    assert error(response) == (triton.TritonError.INTERNAL, message)
     (line,) = capfd.readouterr().err.splitlines()
     assert f'{__file__}", line ' in json.loads(line)["traceback"]
 
@@ -165,25 +165,25 @@ def test_a_shape_that_the_network_cannot_take_is_not_logged(make, capfd) -> None
 def test_a_network_that_fails_on_a_shape_it_took_before_is_at_fault_itself(make, triton) -> None:
     net = make(double_of_positives, OPEN)
     net.ask([[1, 2]])
-    (failed,) = net.ask([[-1, 0], [0, 0]])
-    assert error(failed)[0] == triton.TritonError.INTERNAL
+    (response,) = net.ask([[-1, 0], [0, 0]])
+    assert error(response)[0] == triton.TritonError.INTERNAL
 
 
 def test_shapes_are_remembered_up_to_a_bound(make, triton) -> None:
     net = make(double_of_positives, OPEN)
     for width in range(1, 1002):
         net.ask([[1] * width])
-    (last_known,), (unknown,) = net.ask([[-1] * 1000]), net.ask([[-1] * 1001])
-    assert error(last_known)[0] == triton.TritonError.INTERNAL
-    assert error(unknown)[0] == triton.TritonError.INVALID_ARG
+    (last,), (next_response,) = net.ask([[-1] * 1000]), net.ask([[-1] * 1001])
+    assert error(last)[0] == triton.TritonError.INTERNAL
+    assert error(next_response)[0] == triton.TritonError.INVALID_ARG
 
 
 def test_a_model_that_never_batches_has_no_rows_to_leave_out_of_a_shape(make, triton) -> None:
     net = make(double_of_some, OPEN)
     net.configure(args(OPEN, max_batch_size=0), "model.net")
     net.ask([[1, 2]])
-    (refused,) = net.ask(np.empty((0, 2)))
-    assert error(refused) == (triton.TritonError.INVALID_ARG, "cannot infer on [0, 2]: no rows")
+    (response,) = net.ask(np.empty((0, 2)))
+    assert error(response) == (triton.TritonError.INVALID_ARG, "cannot infer on [0, 2]: no rows")
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_want_of_memory_is_no_fault_of_the_request(make, triton, reason: Excepti
     def network(rows: Array) -> Array:
         raise reason
 
-    (failed,) = make(network, OPEN).ask([[1, 2]])
-    assert error(failed)[0] == triton.TritonError.INTERNAL
+    (response,) = make(network, OPEN).ask([[1, 2]])
+    assert error(response)[0] == triton.TritonError.INTERNAL
 
 
 def test_memory_of_a_batch_is_free_before_its_requests_are_repeated(
@@ -215,10 +215,10 @@ def test_memory_of_a_batch_is_free_before_its_requests_are_repeated(
             raise MemoryError
         return rows
 
-    answered, failed = make(network, OPEN).ask([[1, 2]], [[3, 4]])
+    first, second = make(network, OPEN).ask([[1, 2]], [[3, 4]])
     assert events == [2, "freed", 1, 1, "freed"]
-    assert not answered.has_error()
-    assert failed.has_error()
+    assert not first.has_error()
+    assert second.has_error()
 
 
 class Ended(BaseException):
@@ -245,7 +245,7 @@ def test_a_request_that_cannot_be_taken_fails_alone(make, triton) -> None:
     net = make(double, OPEN)
     good = triton.Tensor("input__0", np.ones((1, 2), np.float32))
     requests = [triton.InferenceRequest(), triton.InferenceRequest(inputs=[good])]
-    failed, answered = net.execute(requests)
-    assert error(failed)[0] == triton.TritonError.INTERNAL
-    assert error(failed)[1].startswith("cannot infer on the input: ")
-    assert answers([answered]) == [[[2, 2]]]
+    empty, full = net.execute(requests)
+    assert error(empty)[0] == triton.TritonError.INTERNAL
+    assert error(empty)[1].startswith("cannot infer on the input: ")
+    assert answers([full]) == [[[2, 2]]]

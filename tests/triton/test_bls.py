@@ -21,23 +21,23 @@ def bls(triton):
 
 
 @pytest.fixture
-def called(triton):
+def call_model(triton):
     """Answer any model's call with its input; return the call."""
 
-    def call(infer, model: str, outputs: tuple[str, ...] = ("output__0",), sent=NET):
+    def call(infer, model: str, outputs: tuple[str, ...] = ("output__0",), tensors=NET):
         def echo(request):
             rows = request.inputs()[0].as_numpy()
             return triton.InferenceResponse([triton.Tensor(name, rows) for name in outputs])
 
         triton.MODELS[model] = echo
-        infer(model, sent)
-        return triton.SENT[-1]
+        infer(model, tensors)
+        return triton.CALLS[-1]
 
     return call
 
 
 @pytest.fixture
-def refused(triton):
+def refuse(triton):
     """Let a model answer with an error."""
 
     def refuse(model: str, message: str, code: str) -> None:
@@ -48,12 +48,12 @@ def refused(triton):
 
 
 def test_tensors_share_their_memory_with_triton(bls, triton) -> None:
-    given = triton.Tensor("picture", np.zeros((2, 3), np.uint8))
-    tensor = bls.to_torch(given)
+    shared_tensor = triton.Tensor("picture", np.zeros((2, 3), np.uint8))
+    tensor = bls.to_torch(shared_tensor)
     tensor[1, 2] = 7
-    assert given.as_numpy()[1, 2] == 7
+    assert shared_tensor.as_numpy()[1, 2] == 7
     bls.to_triton("back", tensor).as_numpy()[0, 0] = 5
-    assert given.as_numpy()[0, 0] == 5
+    assert shared_tensor.as_numpy()[0, 0] == 5
 
 
 def test_a_view_that_is_not_contiguous_is_copied_in_its_order(bls) -> None:
@@ -62,11 +62,11 @@ def test_a_view_that_is_not_contiguous_is_copied_in_its_order(bls) -> None:
 
 
 def test_a_child_inherits_id_deadline_and_trace_and_is_asked_for_all_outputs(
-    bls, triton, called
+    bls, triton, call_model
 ) -> None:
     trace = object()
     request = triton.InferenceRequest(request_id="gate-7", timeout=250_000, trace=trace)
-    child = called(bls.infer_for(request), "stn", ("output__0", "output__1"))
+    child = call_model(bls.infer_for(request), "stn", ("output__0", "output__1"))
     assert (child.request_id(), child.timeout()) == ("gate-7", 250_000)
     assert child.trace() is trace
     assert child.model_name() == "stn"
@@ -77,35 +77,35 @@ def test_a_child_inherits_id_deadline_and_trace_and_is_asked_for_all_outputs(
 
 @pytest.mark.parametrize(("model", "kind"), [("yolo", "cpu"), ("lprnet", "cpu"), ("stn", None)])
 def test_boxes_and_logits_are_wanted_on_the_cpu_and_crops_where_they_are(
-    bls, triton, called, model: str, kind: str | None
+    bls, triton, call_model, model: str, kind: str | None
 ) -> None:
-    memory = called(bls.infer_for(triton.InferenceRequest()), model).preferred_memory
+    memory = call_model(bls.infer_for(triton.InferenceRequest()), model).preferred_memory
     assert memory == (kind and triton.PreferredMemory(kind, 0))
 
 
 @pytest.mark.parametrize("model", ["yolo", "lprnet", "stn"])
-def test_a_worker_on_the_cpu_wants_every_answer_there(bls, triton, called, model: str) -> None:
-    sent = {name: tensor.numpy() for name, tensor in NET.items()}
+def test_a_worker_on_the_cpu_wants_every_answer_there(bls, triton, call_model, model: str) -> None:
+    tensors = {name: tensor.numpy() for name, tensor in NET.items()}
     outputs = tuple(bls.NETWORKS[model].outputs)
-    child = called(bls.infer_for(triton.InferenceRequest()), model, outputs, sent)
+    child = call_model(bls.infer_for(triton.InferenceRequest()), model, outputs, tensors)
     assert child.preferred_memory == triton.PreferredMemory("cpu", 0)
     assert child.requested_output_names() == [*bls.NETWORKS[model].outputs]
 
 
 def test_devices_of_tensors_are_logged_on_request_alone(
-    bls, triton, called, monkeypatch, capfd
+    bls, triton, call_model, monkeypatch, capfd
 ) -> None:
-    called(bls.infer_for(triton.InferenceRequest()), "stn")
+    call_model(bls.infer_for(triton.InferenceRequest()), "stn")
     assert capfd.readouterr().err == ""
     monkeypatch.setattr(bls.placement, "IS_TRACED", True)
-    called(bls.infer_for(triton.InferenceRequest()), "stn")
-    seen = [("stn", "caller", name, "cpu") for name in ("input__0", "output__0")]
-    assert bls.placement.parse([capfd.readouterr().err]) == seen
+    call_model(bls.infer_for(triton.InferenceRequest()), "stn")
+    placements = [("stn", "caller", name, "cpu") for name in ("input__0", "output__0")]
+    assert bls.placement.parse([capfd.readouterr().err]) == placements
 
 
-def test_models_that_are_not_ours_can_be_called(bls, triton, called) -> None:
+def test_models_that_are_not_ours_can_be_called(bls, triton, call_model) -> None:
     models = {"ocr": SimpleNamespace(outputs=["words"], answers_on_cpu=True)}
-    child = called(bls.infer_for(triton.InferenceRequest(), models), "ocr")
+    child = call_model(bls.infer_for(triton.InferenceRequest(), models), "ocr")
     assert child.requested_output_names() == ["words"]
     assert child.preferred_memory.kind == "cpu"
 
@@ -130,7 +130,7 @@ def test_a_child_that_is_not_waited_for_inherits_the_same(bls, triton) -> None:
     trace = object()
     request = triton.InferenceRequest(request_id="gate-7", timeout=250_000, trace=trace)
     answer = asyncio.run(infer_beside(bls, request)("plate_recognition", NET))
-    (child,) = triton.SENT
+    (child,) = triton.CALLS
     assert (child.request_id(), child.timeout()) == ("gate-7", 250_000)
     assert child.trace() is trace
     assert child.requested_output_names() == ["coordinates"]
@@ -141,18 +141,18 @@ def test_a_child_that_is_not_waited_for_inherits_the_same(bls, triton) -> None:
 @pytest.mark.usefixtures("recognition")
 def test_parameters_reach_the_child_fractions_as_text(bls, triton) -> None:
     infer = infer_beside(bls, triton.InferenceRequest())
-    given = {"text_threshold": 0.25, "max_plates": 3, "roi": "0,0,9,9"}
-    asyncio.run(infer("plate_recognition", NET, given))
-    (child,) = triton.SENT
-    sent = {"text_threshold": "0.25", "max_plates": 3, "roi": "0,0,9,9"}
-    assert child.parameters() == json.dumps(sent)
+    parameters = {"text_threshold": 0.25, "max_plates": 3, "roi": "0,0,9,9"}
+    asyncio.run(infer("plate_recognition", NET, parameters))
+    (child,) = triton.CALLS
+    texts = {"text_threshold": "0.25", "max_plates": 3, "roi": "0,0,9,9"}
+    assert child.parameters() == json.dumps(texts)
 
 
 def test_several_children_are_in_work_at_once(bls, triton) -> None:
-    begun = []
+    counts = []
 
     def note(_):
-        begun.append(len(triton.BEGUN))
+        counts.append(len(triton.ASYNC_CALLS))
         return triton.InferenceResponse()
 
     triton.MODELS["plate_recognition"] = note
@@ -162,7 +162,7 @@ def test_several_children_are_in_work_at_once(bls, triton) -> None:
         await asyncio.gather(*(infer("plate_recognition", NET) for _ in range(2)))
 
     asyncio.run(call_twice())
-    assert begun == [2, 2]
+    assert counts == [2, 2]
 
 
 @pytest.mark.usefixtures("recognition")
@@ -174,11 +174,11 @@ def test_a_caller_that_goes_later_is_noticed_at_the_next_child(bls, triton) -> N
     asyncio.run(infer("plate_recognition", NET))
     with pytest.raises(errors.Cancelled, match="cancelled"):
         asyncio.run(infer("plate_recognition", NET))
-    assert len(triton.SENT) == 1
+    assert len(triton.CALLS) == 1
 
 
-def test_errors_are_told_alike(bls, triton, refused) -> None:
-    refused("plate_recognition", "Exceeds maximum queue size", triton.TritonError.INTERNAL)
+def test_errors_are_told_alike(bls, triton, refuse) -> None:
+    refuse("plate_recognition", "Exceeds maximum queue size", triton.TritonError.INTERNAL)
     with pytest.raises(errors.Overloaded, match=r"^plate_recognition: Exceeds maximum"):
         asyncio.run(infer_beside(bls, triton.InferenceRequest())("plate_recognition", NET))
 
@@ -197,7 +197,7 @@ def test_what_its_caller_has_given_up_asks_no_network(bls, triton) -> None:
     infer = bls.infer_for(triton.InferenceRequest(is_cancelled=True))
     with pytest.raises(errors.Cancelled, match="cancelled"):
         infer("yolo", NET)
-    assert triton.SENT == []
+    assert triton.CALLS == []
 
 
 @pytest.mark.parametrize(
@@ -212,28 +212,28 @@ def test_what_its_caller_has_given_up_asks_no_network(bls, triton) -> None:
     ],
 )
 def test_a_model_that_is_away_is_want_of_capacity(
-    bls, triton, refused, code: str, message: str
+    bls, triton, refuse, code: str, message: str
 ) -> None:
-    refused("yolo", message, getattr(triton.TritonError, code))
+    refuse("yolo", message, getattr(triton.TritonError, code))
     with pytest.raises(errors.Overloaded, match=re.escape(f"yolo: {message}")):
         bls.infer_for(triton.InferenceRequest())("yolo", NET)
 
 
-def test_an_illegal_memory_access_is_no_want_of_memory(bls, triton, refused) -> None:
-    refused("yolo", "CUDA error: an illegal memory access", triton.TritonError.INTERNAL)
+def test_an_illegal_memory_access_is_no_want_of_memory(bls, triton, refuse) -> None:
+    refuse("yolo", "CUDA error: an illegal memory access", triton.TritonError.INTERNAL)
     with pytest.raises(errors.ModelError, match="illegal memory access"):
         bls.infer_for(triton.InferenceRequest())("yolo", NET)
 
 
-def test_any_other_fault_of_a_model_is_a_model_error(bls, triton, refused) -> None:
-    refused("lprnet", "cannot infer on [1, 2]: overflow", triton.TritonError.INVALID_ARG)
+def test_any_other_fault_of_a_model_is_a_model_error(bls, triton, refuse) -> None:
+    refuse("lprnet", "cannot infer on [1, 2]: overflow", triton.TritonError.INVALID_ARG)
     with pytest.raises(errors.ModelError, match=r"^lprnet: cannot infer on \[1, 2\]: overflow$"):
         bls.infer_for(triton.InferenceRequest())("lprnet", NET)
 
 
 def test_a_worker_on_a_cpu_gets_arrays_of_numpy(bls, triton) -> None:
     triton.MODELS["stn"] = lambda request: triton.InferenceResponse(request.inputs())
-    sent = np.arange(6, dtype=np.float32).reshape(2, 3).T
-    (answer,) = bls.infer_for(triton.InferenceRequest())("stn", {"input__0": sent}).values()
+    array = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    (answer,) = bls.infer_for(triton.InferenceRequest())("stn", {"input__0": array}).values()
     assert isinstance(answer, np.ndarray)
-    assert answer.tolist() == sent.tolist()
+    assert answer.tolist() == array.tolist()

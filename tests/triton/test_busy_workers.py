@@ -73,14 +73,14 @@ class Clock:
 def test_a_worker_that_computes_is_busy_until_it_waits_or_ends_its_call(
     prefix: str, worker: Worker
 ) -> None:
-    others = BusyWorkers(prefix, 2)
-    assert others.count() == 0
+    other_workers = BusyWorkers(prefix, 2)
+    assert other_workers.count() == 0
     worker.tell("works")
-    assert others.count() == 1
+    assert other_workers.count() == 1
     worker.tell("waits")
-    assert others.count() == 0
+    assert other_workers.count() == 0
     worker.tell("idle")
-    assert others.count() == 0
+    assert other_workers.count() == 0
 
 
 def test_a_worker_does_not_count_itself(prefix: str, worker: Worker) -> None:
@@ -94,17 +94,17 @@ def test_workers_that_start_and_workers_that_are_killed_are_noticed(
     prefix: str, worker: Worker
 ) -> None:
     clock = Clock()
-    others = BusyWorkers(prefix, 2, clock)
+    other_workers = BusyWorkers(prefix, 2, clock)
     worker.tell("works")
-    assert others.count() == 1
+    assert other_workers.count() == 1
     second = Worker(prefix)
     second.tell("works")
-    assert others.count() == 1
+    assert other_workers.count() == 1
     clock.now += LIST_EVERY_S + 0.1
-    assert others.count() == 2
+    assert other_workers.count() == 2
     second.kill()
     clock.now += LIST_EVERY_S + 0.1
-    assert others.count() == 1
+    assert other_workers.count() == 1
 
 
 def test_what_is_no_heartbeat_is_passed_over(prefix: str, worker: Worker) -> None:
@@ -120,7 +120,7 @@ def test_without_heartbeats_nobody_is_busy(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("cores", "threads", "busy_with"),
+    ("cores", "threads", "busy_counts"),
     [
         pytest.param(1, 1, [1, 2], id="one core"),
         pytest.param(2, 2, [1, 2], id="two cores"),
@@ -130,18 +130,18 @@ def test_without_heartbeats_nobody_is_busy(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_an_inference_takes_one_thread_when_others_leave_half_of_its_cores(
-    prefix: str, cores: int, threads: int, busy_with: list[int]
+    prefix: str, cores: int, threads: int, busy_counts: list[int]
 ) -> None:
-    others = BusyWorkers(prefix, cores)
-    found = []
+    other_workers = BusyWorkers(prefix, cores)
+    counts = []
     workers = [Worker(prefix), Worker(prefix)]
     for worker in workers:
         worker.tell("idle")
     for number in range(3):
         if number:
             workers[number - 1].tell("works")
-        if others.need_cores_of(threads):
-            found.append(number)
+        if other_workers.need_cores_of(threads):
+            counts.append(number)
     for worker in workers:
         worker.kill()
-    assert found == busy_with
+    assert counts == busy_counts

@@ -19,9 +19,9 @@ CONFIG = {
 def model(triton, monkeypatch):
     types = {"TYPE_FP32": np.float32}
     monkeypatch.setattr(triton, "triton_string_to_numpy", types.__getitem__, raising=False)
-    served = import_module("orchestrator.triton.crop_preparation").TritonPythonModel()
-    served.initialize({"model_config": json.dumps(CONFIG)})
-    return served
+    worker = import_module("orchestrator.triton.crop_preparation").TritonPythonModel()
+    worker.initialize({"model_config": json.dumps(CONFIG)})
+    return worker
 
 
 def send(triton, model, crop: np.ndarray):
@@ -32,9 +32,9 @@ def send(triton, model, crop: np.ndarray):
 
 def test_a_crop_is_prepared_as_torchscript_does(triton, model) -> None:
     crop = np.random.default_rng(2).integers(0, 256, (31, 117, 3)).astype(np.uint8)
-    (prepared,) = send(triton, model, crop).output_tensors()
-    wanted = CropPreparation()(torch.from_numpy(crop))
-    assert np.allclose(prepared.as_numpy(), wanted.numpy(), rtol=0, atol=2e-6)
+    (answer,) = send(triton, model, crop).output_tensors()
+    reference = CropPreparation()(torch.from_numpy(crop))
+    assert np.allclose(answer.as_numpy(), reference.numpy(), rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("size_hw", [(0, 4), (4001, 4000)], ids=["empty", "too large"])

@@ -26,16 +26,16 @@ class Recording:
     """Captures as a GPU does: a replay reads and writes the same memory each time."""
 
     def __init__(self, *failing: list[int]) -> None:
-        self.failing, self.captured = failing, []
+        self.failing, self.shapes = failing, []
 
-    def __call__(self, network: Network, given: Sequence[Tensor]) -> Graph:
-        shape = [*given[0].shape]
+    def __call__(self, network: Network, inputs: Sequence[Tensor]) -> Graph:
+        shape = [*inputs[0].shape]
         if shape in self.failing:
             raise RuntimeError("operation not permitted when stream is capturing")
-        self.captured.append(shape)
-        held = [one.clone() for one in given]
-        outputs = [held[0] * 2]
-        return Graph(held, outputs, lambda: outputs[0].copy_(held[0] * 2))
+        self.shapes.append(shape)
+        copies = [tensor.clone() for tensor in inputs]
+        outputs = [copies[0] * 2]
+        return Graph(copies, outputs, lambda: outputs[0].copy_(copies[0] * 2))
 
 
 def rows(count: int, value: float = 1.0) -> Tensor:
@@ -47,7 +47,7 @@ def test_the_first_inference_on_a_shape_is_captured_and_the_next_ones_are_replay
     run = GraphedNetwork(network, capture)
     answers = [run(rows(1, value))[0].tolist() for value in (1.0, 2.0, 3.0)]
     assert answers == [[[2, 2]], [[4, 4]], [[6, 6]]]
-    assert (network.runs, capture.captured) == (1, [[1, 2]])
+    assert (network.runs, capture.shapes) == (1, [[1, 2]])
 
 
 def test_each_shape_has_its_own_graph() -> None:
@@ -55,7 +55,7 @@ def test_each_shape_has_its_own_graph() -> None:
     run = GraphedNetwork(network, capture)
     for count in (1, 2, 1, 2):
         assert run(rows(count, 5.0))[0].tolist() == [[10, 10]] * count
-    assert (network.runs, capture.captured) == (2, [[1, 2], [2, 2]])
+    assert (network.runs, capture.shapes) == (2, [[1, 2], [2, 2]])
 
 
 def test_a_later_replay_does_not_overwrite_an_answer() -> None:
@@ -66,18 +66,18 @@ def test_a_later_replay_does_not_overwrite_an_answer() -> None:
 
 
 def test_a_replay_leaves_its_input_unchanged() -> None:
-    run, given = GraphedNetwork(Double(), Recording()), rows(1, 7.0)
+    run, tensor = GraphedNetwork(Double(), Recording()), rows(1, 7.0)
     run(rows(1))
-    run(given)
-    assert given.tolist() == [[7, 7]]
+    run(tensor)
+    assert tensor.tolist() == [[7, 7]]
 
 
 def test_further_shapes_than_the_most_run_without_a_graph(capfd: pytest.CaptureFixture) -> None:
     network, capture = Double(), Recording()
-    run = GraphedNetwork(network, capture, most=2)
+    run = GraphedNetwork(network, capture, max_graphs=2)
     for count in (1, 2, 3, 4, 3, 1):
         assert run(rows(count))[0].tolist() == [[2, 2]] * count
-    assert (network.runs, capture.captured) == (5, [[1, 2], [2, 2]])
+    assert (network.runs, capture.shapes) == (5, [[1, 2], [2, 2]])
     assert capfd.readouterr().err == "no further CUDA graphs: there are 2\n"
 
 
@@ -88,7 +88,7 @@ def test_a_failed_capture_is_logged_once_and_what_is_captured_stays(
     run = GraphedNetwork(network, capture)
     for count in (1, 2, 2, 3, 1):
         assert run(rows(count))[0].tolist() == [[2, 2]] * count
-    assert (network.runs, capture.captured) == (4, [[1, 2]])
+    assert (network.runs, capture.shapes) == (4, [[1, 2]])
     assert capfd.readouterr().err == (
         "no further CUDA graphs: [[2, 2]] cannot be captured: "
         "operation not permitted when stream is capturing\n"
@@ -101,7 +101,7 @@ def test_an_input_that_the_network_rejects_does_not_end_the_captures() -> None:
     with pytest.raises(RuntimeError, match="wanted 2 columns"):
         run(torch.zeros(1, 3))
     run(rows(1))
-    assert capture.captured == [[1, 2]]
+    assert capture.shapes == [[1, 2]]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="captures there")
@@ -116,9 +116,9 @@ def test_without_a_gpu_the_network_runs_as_it_is(capfd: pytest.CaptureFixture) -
 def test_graphs_on_a_gpu_answer_as_the_network_does() -> None:
     network = torch.nn.Sequential(torch.nn.Linear(2, 64), torch.nn.ReLU(), torch.nn.Linear(64, 2))
     network.cuda()
-    run = GraphedNetwork(lambda given: (network(given),))
+    run = GraphedNetwork(lambda inputs: (network(inputs),))
     with torch.inference_mode():
-        given = [torch.rand(count, 2, device="cuda") for count in (1, 4, 1, 4, 1)]
-        answers = [run(one)[0] for one in given]
-        wanted = [network(one) for one in given]
-    torch.testing.assert_close(answers, wanted)
+        inputs = [torch.rand(count, 2, device="cuda") for count in (1, 4, 1, 4, 1)]
+        answers = [run(tensor)[0] for tensor in inputs]
+        references = [network(tensor) for tensor in inputs]
+    torch.testing.assert_close(answers, references)

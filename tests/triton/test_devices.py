@@ -22,8 +22,8 @@ class Decoder:
     def __init__(self, gpu: int | None = None) -> None:
         self.gpu, self.files = gpu, []
 
-    def decode(self, encoded: bytes, _: Header) -> torch.Tensor | None:
-        self.files.append(encoded)
+    def decode(self, file: bytes, _: Header) -> torch.Tensor | None:
+        self.files.append(file)
         return torch.full((2, 3, 3), 7, dtype=torch.uint8)
 
 
@@ -51,10 +51,10 @@ def test_a_gpu_takes_the_memory_that_its_decoder_gives(devices: ModuleType) -> N
 def test_the_decoder_is_that_of_the_same_gpu(
     devices: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[int] = []
-    monkeypatch.setattr(devices, "JpegDecoder", made.append)
+    gpus: list[int] = []
+    monkeypatch.setattr(devices, "JpegDecoder", gpus.append)
     devices.choose_device(arguments("GPU"))
-    assert made == [1]
+    assert gpus == [1]
 
 
 def test_without_nvimagecodec_opencv_decodes_for_a_gpu(

@@ -23,8 +23,8 @@ def test_a_caller_hears_the_message_and_triton_the_kind(
     triton, error: type[errors.PlateError], code: str
 ) -> None:
     failures = import_module("orchestrator.triton.failures")
-    told = failures.fail(
+    triton_error = failures.fail(
         triton.InferenceRequest(), error("picture: wanted pixels, got none")
     ).error()
-    assert told.message() == "picture: wanted pixels, got none"
-    assert told.code() == getattr(triton.TritonError, code)
+    assert triton_error.message() == "picture: wanted pixels, got none"
+    assert triton_error.code() == getattr(triton.TritonError, code)

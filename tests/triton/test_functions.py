@@ -61,26 +61,26 @@ def test_inputs_and_outputs_have_the_order_of_the_configuration(serve, request_o
 
 
 def test_a_worker_says_which_request_it_has(serve, request_of, tmp_path) -> None:
-    prefix, seen = str(tmp_path / "beat_"), []
+    prefix, states = str(tmp_path / "beat_"), []
 
     def look(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        seen.append(read(prefix, os.getpid()).state)
+        states.append(read(prefix, os.getpid()).state)
         return subtract(a, b)
 
     model = serve(look)
     model.heartbeat = Heartbeat(2.5, prefix)
     model.execute([request_of(5, 2)])
-    assert [*seen, read(prefix, os.getpid()).state] == [State.WORKING, State.IDLE]
+    assert [*states, read(prefix, os.getpid()).state] == [State.WORKING, State.IDLE]
 
 
 def test_each_request_is_answered_and_only_the_wrong_one_refused(
     serve, request_of, triton, capfd
 ) -> None:
-    one, wrong, other = serve(refuse_three).execute([request_of(a, 1) for a in (2, 3, 4)])
+    first, second, third = serve(refuse_three).execute([request_of(a, 1) for a in (2, 3, 4)])
     assert json.loads(capfd.readouterr().err)["message"] == "a: wanted another number, got 3"
-    assert wrong.error().message() == "a: wanted another number, got 3"
-    assert wrong.error().code() == triton.TritonError.INVALID_ARG
-    assert [one.has_error(), other.has_error()] == [False, False]
+    assert second.error().message() == "a: wanted another number, got 3"
+    assert second.error().code() == triton.TritonError.INVALID_ARG
+    assert [first.has_error(), third.has_error()] == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,12 @@ def bls(triton: ModuleType, arguments: dict[str, str]) -> Any:
     """A worker that calls each network in a worker of its own, by our backend for TorchScript."""
     backend = import_module("orchestrator.triton.backends.pytorch.model").TritonPythonModel
     for name, count in {"yolo": 1, "stn": 2, "lprnet": 1}.items():
-        served = backend()
+        worker = backend()
         outputs = [{"name": f"output__{number}", "dims": ["-1"]} for number in range(count)]
         changes = {"default_model_filename": f"{name}.pt", "output": outputs}
         config = arguments_of(Path(), **changes)["model_config"]
-        served.initialize(arguments | {"model_name": name, "model_config": config})
-        triton.MODELS[name] = lambda request, served=served: served.execute([request])[0]
+        worker.initialize(arguments | {"model_name": name, "model_config": config})
+        triton.MODELS[name] = lambda request, worker=worker: worker.execute([request])[0]
     return start(arguments | {"model_repository": str(WEIGHTS.parent)})  # without a list
 
 
@@ -99,28 +99,28 @@ def alone(triton: ModuleType, arguments: dict[str, str]) -> Any:
 
 
 def start(arguments: dict[str, str]) -> Any:
-    served = import_module("orchestrator.triton.plate_recognition").TritonPythonModel()
-    served.initialize(arguments)
-    return served
+    worker = import_module("orchestrator.triton.plate_recognition").TritonPythonModel()
+    worker.initialize(arguments)
+    return worker
 
 
 @pytest.fixture(autouse=True)
 def process() -> Iterator[None]:
     """Set back what workers set for their process."""
     np.finfo(np.float32), np.finfo(np.float64)  # NumPy looks at them once, and flushed they warn
-    before = cv2.getNumThreads(), torch.get_num_threads()
+    threads = cv2.getNumThreads(), torch.get_num_threads()
     yield
     torch.set_flush_denormal(False)
-    cv2.setNumThreads(before[0])
-    torch.set_num_threads(before[1])
+    cv2.setNumThreads(threads[0])
+    torch.set_num_threads(threads[1])
 
 
 @pytest.fixture
 def request_of(triton: ModuleType) -> Callable[..., Any]:
     def make(array: np.ndarray, name: str = PICTURE, **more: Any) -> Any:
         tensors = [triton.Tensor(name, array)]
-        left_out = {"corners"} if name == ENCODED_CROP else set()  # a crop has none
-        names = [output for output in (*OUTPUTS, STAGE_SECONDS) if output not in left_out]
+        omissions = {"corners"} if name == ENCODED_CROP else set()  # a crop has none
+        names = [output for output in (*OUTPUTS, STAGE_SECONDS) if output not in omissions]
         return triton.InferenceRequest(inputs=tensors, requested_output_names=names, **more)
 
     return make
@@ -147,7 +147,7 @@ CROP = np.array([cv2.imencode(".png", GREY[:30, :90])[1].tobytes()], np.object_)
 
 
 @pytest.mark.parametrize(
-    ("given", "outcome"),
+    ("options", "outcome"),
     [
         pytest.param({"array": GREY}, "coordinates", id="a plate"),
         pytest.param({"array": faulty(3)}, "coordinates", id="a plate that is too small to read"),
@@ -164,14 +164,14 @@ def test_both_compositions_answer_alike(
     bls: Any,
     alone: Any,
     request_of: Callable[..., Any],
-    given: dict[str, Any],
+    options: dict[str, Any],
     outcome: str,
 ) -> None:
-    by_others = answer(bls, request_of(**given))
-    sent = len(triton.SENT)
-    assert answer(alone, request_of(**given)) == by_others
+    by_others = answer(bls, request_of(**options))
+    calls = len(triton.CALLS)
+    assert answer(alone, request_of(**options)) == by_others
     assert outcome in str(by_others)
-    assert len(triton.SENT) == sent
+    assert len(triton.CALLS) == calls
     assert total("pictures_total") == 1
 
 

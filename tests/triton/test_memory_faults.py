@@ -30,9 +30,9 @@ def test_errors_are_told_apart(error: Exception | str, is_memory: bool, is_broke
 
 
 def rejection_of(parameters: dict[str, Any]) -> PlateError:
-    with pytest.raises(PlateError) as raised:
+    with pytest.raises(PlateError) as rejection:
         Settings().updated(parameters)
-    return raised.value
+    return rejection.value
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_no_parameter_breaks_anything_by_its_words(name: str, words: str) -> Non
     "file", [b"%b", b"\xff\xd8\xff\xfe\x00\x20%b", b"\x89PNG\r\n\x1a\n%b", b"BM%b", b"RIFF%bWEBP"]
 )
 def test_no_file_breaks_anything_by_its_words(file: bytes, words: str) -> None:
-    with pytest.raises(PlateError) as raised:
+    with pytest.raises(PlateError) as rejection:
         check_file(file % words.encode(), 1_000_000)
-    assert not is_out_of_memory(raised.value)
-    assert not has_broken_context(raised.value)
+    assert not is_out_of_memory(rejection.value)
+    assert not has_broken_context(rejection.value)
 
 
 def test_the_words_of_a_called_model_count() -> None:
@@ -86,17 +86,19 @@ def test_the_words_of_a_called_model_count() -> None:
 def test_a_call_without_memory_leaves_its_own_to_others(
     monkeypatch: pytest.MonkeyPatch, error: Exception, is_freed: bool
 ) -> None:
-    emptied: list[bool] = []
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(held() is None))
+    emptied_caches: list[bool] = []
+    monkeypatch.setattr(
+        torch.cuda, "empty_cache", lambda: emptied_caches.append(reference() is None)
+    )
 
     def fail() -> None:
-        nonlocal held
+        nonlocal reference
         tensor = torch.zeros(4)
-        held = weakref.ref(tensor)
+        reference = weakref.ref(tensor)
         raise error
 
-    held = weakref.ref(torch.zeros(1))
-    with pytest.raises(type(error)) as raised:
+    reference = weakref.ref(torch.zeros(1))
+    with pytest.raises(type(error)) as failure:
         fail()
-    free_memory(raised.value)
-    assert emptied == [True] * is_freed
+    free_memory(failure.value)
+    assert emptied_caches == [True] * is_freed

@@ -23,7 +23,7 @@ def logits_of(text: str) -> np.ndarray:
     alphabet = russian().alphabet
     logits = np.zeros((len(alphabet) + 1, STEPS), np.float32)
     classes = [alphabet.index(character) for character in text]
-    steps = [step for one in classes for step in (one, len(alphabet))]
+    steps = [step for index in classes for step in (index, len(alphabet))]
     steps += [len(alphabet)] * (STEPS - len(steps))
     logits[steps, np.arange(STEPS)] = 20
     return logits
@@ -31,13 +31,13 @@ def logits_of(text: str) -> np.ndarray:
 
 @pytest.fixture
 def model(triton: ModuleType):
-    served = import_module("orchestrator.triton.plate_reader").TritonPythonModel()
+    worker = import_module("orchestrator.triton.plate_reader").TritonPythonModel()
     config = json_format.MessageToJson(
         read_config(FOLDER / "config.pbtxt"), preserving_proto_field_name=True
     )
     place = {"model_repository": str(WEIGHTS.parent), "model_version": WEIGHTS.name}
-    served.initialize({"model_config": config, **place})  # there lies what plates may say
-    return served
+    worker.initialize({"model_config": config, **place})  # there lies what plates may say
+    return worker
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def test_a_text_below_the_requests_threshold_is_not_shown(model, request_of) -> 
 def test_a_request_that_is_wrong_fails_alone(model, request_of, triton) -> None:
     good = request_of(logits_of(TEXT)[None], ("texts",))
     wrong = request_of(logits_of(TEXT)[None], parameters={"roi": "0,0,1,1"})
-    refused, answered = model.execute([wrong, good])
-    assert refused.error().code() == triton.TritonError.INVALID_ARG
-    assert "wanted some of text_threshold, got roi" in refused.error().message()
-    assert arrays(answered) == {"texts": [[TEXT.encode()]]}
+    rejection, answer = model.execute([wrong, good])
+    assert rejection.error().code() == triton.TritonError.INVALID_ARG
+    assert "wanted some of text_threshold, got roi" in rejection.error().message()
+    assert arrays(answer) == {"texts": [[TEXT.encode()]]}
 
 
 def test_logits_that_are_none_are_the_readers_fault(model, request_of, triton, capfd) -> None:

@@ -54,13 +54,13 @@ def networks(triton: ModuleType) -> ModuleType:
             [triton.Tensor(f"output__{index}", array) for index, array in enumerate(arrays)]
         )
 
-    def straight(request):
+    def straighten(request):
         crops = request.inputs()[0].as_numpy()
         theta = np.tile(np.eye(2, 3, dtype=np.float32), (len(crops), 1, 1))
         return respond(crops, theta)
 
     triton.MODELS["yolo"] = lambda _: respond(np.array([[PLATE]], np.float32))
-    triton.MODELS["stn"] = straight
+    triton.MODELS["stn"] = straighten
     triton.MODELS["lprnet"] = lambda request: respond(
         np.zeros((len(request.inputs()[0].as_numpy()), russian().classes, 18), np.float32)
     )
@@ -71,8 +71,8 @@ def networks(triton: ModuleType) -> ModuleType:
 def model(networks: ModuleType):
     """A worker that has been started; what it sets for its process is set back."""
     cv2_threads = cv2.getNumThreads()
-    served = import_module("orchestrator.triton.plate_recognition").TritonPythonModel()
-    served.initialize(
+    worker = import_module("orchestrator.triton.plate_recognition").TritonPythonModel()
+    worker.initialize(
         {
             "model_config": read_config(),
             "model_repository": str(WEIGHTS.parent),  # there lies what plates may say
@@ -81,7 +81,7 @@ def model(networks: ModuleType):
             "model_instance_device_id": "0",
         }
     )
-    yield served
+    yield worker
     cv2.setNumThreads(cv2_threads)
 
 
@@ -90,9 +90,9 @@ def request_of(triton):
     """Make a request of tensors."""
 
     def make(outputs: list[str] = EVERYTHING, request_id: str = "", parameters=None, **inputs):
-        given = [triton.Tensor(name, array) for name, array in inputs.items()]
+        tensors = [triton.Tensor(name, array) for name, array in inputs.items()]
         return triton.InferenceRequest(
-            inputs=given,
+            inputs=tensors,
             requested_output_names=outputs,
             request_id=request_id,
             parameters=parameters,
@@ -105,8 +105,8 @@ def arrays(response) -> dict[str, list]:
     return {tensor.name(): tensor.as_numpy().tolist() for tensor in response.output_tensors()}
 
 
-def asked(triton) -> list[str]:
-    return [request.model_name() for request in triton.SENT]
+def list_calls(triton) -> list[str]:
+    return [request.model_name() for request in triton.CALLS]
 
 
 def test_a_picture_is_answered_with_every_output_and_counted(model, request_of) -> None:
@@ -125,12 +125,12 @@ def test_a_worker_leaves_the_cores_to_the_networks(model) -> None:
 
 def test_the_time_of_each_stage_is_told(model, networks, request_of) -> None:
     find = networks.MODELS["yolo"]
-    networks.MODELS["yolo"] = lambda sent: time.sleep(0.05) or find(sent)
+    networks.MODELS["yolo"] = lambda request: time.sleep(0.05) or find(request)
     (response,) = model.execute([request_of(["texts", "stage_seconds"], input__0=GREY)])
     seconds = dict(zip(STAGES, arrays(response)["stage_seconds"], strict=True))
     assert seconds["yolo"] >= 0.05
-    assert all(took > 0 for took in seconds.values())
-    networks.MODELS["yolo"] = lambda sent: networks.InferenceResponse(
+    assert all(stage_s > 0 for stage_s in seconds.values())
+    networks.MODELS["yolo"] = lambda request: networks.InferenceResponse(
         [networks.Tensor("output__0", np.zeros((1, 0, 6), np.float32))]
     )
     (response,) = model.execute([request_of(["texts", "stage_seconds"], input__0=GREY)])
@@ -142,10 +142,12 @@ def test_a_worker_says_what_it_is_doing_and_that_it_waits_for_another_model(
 ) -> None:
     prefix = str(tmp_path / "beat_")
     model.heartbeat = Heartbeat(2.5, prefix)
-    find, seen = networks.MODELS["yolo"], []
-    networks.MODELS["yolo"] = lambda sent: seen.append(read(prefix, os.getpid())) or find(sent)
+    find, beats = networks.MODELS["yolo"], []
+    networks.MODELS["yolo"] = lambda request: (
+        beats.append(read(prefix, os.getpid())) or find(request)
+    )
     model.execute([request_of(input__0=GREY, request_id="gate-7#1-2")])
-    assert [(beat.state, beat.calls, beat.picture) for beat in seen] == [
+    assert [(beat.state, beat.calls, beat.picture) for beat in beats] == [
         (State.WAITING, ("gate-7#1-2",), "640x480")
     ]
     assert read(prefix, os.getpid()).state is State.IDLE
@@ -161,18 +163,18 @@ def test_a_worker_says_what_it_is_doing_and_that_it_waits_for_another_model(
 def test_a_large_file_may_take_longer_to_decode(
     model, request_of, tmp_path, monkeypatch, sides: tuple[int, int], size: int, limit_s: float
 ) -> None:
-    prefix, seen = str(tmp_path / "beat_"), []
+    prefix, beats = str(tmp_path / "beat_"), []
     model.heartbeat = Heartbeat(2.5, prefix)
 
     def look(file: bytes, _: object) -> np.ndarray:
-        seen.append(read(prefix, os.getpid()))
+        beats.append(read(prefix, os.getpid()))
         return GREY
 
     monkeypatch.setattr(model.device, "decode", look)
     file = (b"BM" + struct.pack("<12xIii", 40, *sides)).ljust(size, b"x")
     model.execute([request_of(encoded_image=np.array([file], np.object_))])
-    assert [beat.picture for beat in seen] == [f"a file of {size} bytes"]
-    assert seen[0].limit_s == pytest.approx(limit_s, abs=1e-4)
+    assert [beat.picture for beat in beats] == [f"a file of {size} bytes"]
+    assert beats[0].limit_s == pytest.approx(limit_s, abs=1e-4)
 
 
 def test_a_picture_file_is_answered_like_its_pixels(model, request_of) -> None:
@@ -197,7 +199,7 @@ def test_only_what_is_asked_for_is_computed_and_answered(
 ) -> None:
     (response,) = model.execute([request_of(outputs, input__0=GREY)])
     assert list(arrays(response)) == outputs
-    assert asked(triton) == networks_run
+    assert list_calls(triton) == networks_run
 
 
 def test_parameters_are_those_of_their_request_alone(model, request_of) -> None:
@@ -213,11 +215,11 @@ def test_of_several_requests_the_bad_one_alone_fails_and_order_is_kept(
 ) -> None:
     good = request_of(["coordinates"], input__0=GREY)
     bad = request_of(input__0=np.zeros((4, 4), np.uint8))
-    other = request_of(["detection_scores"], input__0=GREY)
-    first, failed, last = model.execute([good, bad, other])
+    late = request_of(["detection_scores"], input__0=GREY)
+    first, second, third = model.execute([good, bad, late])
     assert list(arrays(first)) == ["coordinates"]
-    assert failed.error().code() == triton.TritonError.INVALID_ARG
-    assert list(arrays(last)) == ["detection_scores"]
+    assert second.error().code() == triton.TritonError.INVALID_ARG
+    assert list(arrays(third)) == ["detection_scores"]
     assert (total("pictures_total"), total("errors_total", "picture")) == (3, 1)
 
 
@@ -246,8 +248,8 @@ def crop_file() -> np.ndarray:
 
 def test_a_crop_is_read_and_not_looked_for(model, triton, request_of) -> None:
     del triton.MODELS["yolo"]
-    wanted = ["coordinates", "texts", "detection_scores"]
-    (response,) = model.execute([request_of(wanted, encoded_crop=crop_file())])
+    outputs = ["coordinates", "texts", "detection_scores"]
+    (response,) = model.execute([request_of(outputs, encoded_crop=crop_file())])
     assert arrays(response) == {
         "coordinates": [[0, 0, 90, 30]],
         "texts": [[b""]],
@@ -275,8 +277,8 @@ def test_an_unknown_parameter_is_the_callers_fault(model, triton, request_of) ->
 
 def test_what_its_caller_has_given_up_is_told_so_and_counted(model, triton, request_of) -> None:
     tensor = triton.Tensor("input__0", GREY)
-    gone = triton.InferenceRequest(inputs=[tensor], is_cancelled=True)
-    (response,) = model.execute([gone])
+    request = triton.InferenceRequest(inputs=[tensor], is_cancelled=True)
+    (response,) = model.execute([request])
     assert response.error().code() == triton.TritonError.CANCELLED
     assert total("errors_total", "cancelled") == 1
 
@@ -315,12 +317,12 @@ def test_a_call_without_memory_is_rejected_and_leaves_its_own_to_others(
     def fail(_: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    freed: list[bool] = []
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: freed.append(True))
+    emptied_caches: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied_caches.append(True))
     triton.MODELS["yolo"] = fail
     (response,) = model.execute([request_of(input__0=GREY)])
     assert response.error().code() == triton.TritonError.UNAVAILABLE
-    assert freed == [True]
+    assert emptied_caches == [True]
 
 
 @pytest.mark.parametrize("picture", [GREY, np.zeros(3, np.uint8)], ids=["answered", "failed"])

@@ -24,7 +24,7 @@ def watch(monkeypatch) -> Stopwatch:
     return Stopwatch(lambda model, tensors: tensors)
 
 
-def called(watch: Stopwatch, *models: str) -> Stopwatch:
+def run_networks(watch: Stopwatch, *models: str) -> Stopwatch:
     for model in models:
         assert watch(model, {"a": model}) == {"a": model}
     watch.finish()
@@ -33,7 +33,7 @@ def called(watch: Stopwatch, *models: str) -> Stopwatch:
 
 def test_every_stage_of_a_read_plate_has_its_time(watch) -> None:
     watch.lap("picture")
-    called(watch, "yolo", "stn", "lprnet")
+    run_networks(watch, "yolo", "stn", "lprnet")
     assert watch.seconds == dict.fromkeys(STAGES, 1.0) | {"crops": 2.0}
     assert "lprnet" in watch.seconds
 
@@ -44,12 +44,12 @@ def test_stages_that_were_not_needed_took_no_time(watch) -> None:
 
 
 def test_without_a_plate_the_rest_is_nms(watch) -> None:
-    assert called(watch, "yolo").seconds == {"letterbox": 1.0, "yolo": 1.0, "crops": 1.0}
+    assert run_networks(watch, "yolo").seconds == {"letterbox": 1.0, "yolo": 1.0, "crops": 1.0}
     assert "lprnet" not in watch.seconds
 
 
 def test_chunks_of_many_plates_add_up(watch) -> None:
-    seconds = called(watch, "yolo", "stn", "stn", "lprnet", "lprnet").seconds
+    seconds = run_networks(watch, "yolo", "stn", "stn", "lprnet", "lprnet").seconds
     assert seconds["stn"] == seconds["lprnet"] == 2.0
 
 
@@ -64,5 +64,5 @@ def test_texts_are_decoded_between_the_networks_of_improvements(watch) -> None:
 
 
 def test_the_stages_are_the_whole_time(watch) -> None:
-    called(watch, "yolo", "stn", "lprnet")
+    run_networks(watch, "yolo", "stn", "lprnet")
     assert sum(watch.seconds.values()) == watch.total_s == 7.0

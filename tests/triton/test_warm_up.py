@@ -29,18 +29,18 @@ def test_every_step_of_the_pipeline_is_taken() -> None:
     ],
 )
 def test_every_pass_of_reading_is_taken(formats: Formats, monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
+    names: list[str] = []
     for module, name in ((second_pass, "cut_frame"), (third_pass, "cut_upright")):
-        monkeypatch.setattr(module, name, note_calls(called, name, getattr(module, name)))
+        monkeypatch.setattr(module, name, note_calls(names, name, getattr(module, name)))
     plates = warm_up(Settings(), formats, read_canary(WEIGHTS).file)
-    assert {*called} == {"cut_frame", "cut_upright"}
+    assert {*names} == {"cut_frame", "cut_upright"}
     assert all(UNREADABLE_BELOW < plate.text_score < SURE_FROM for plate in plates)
     assert len(plates) == (2 if formats.layouts(2) else 1)
 
 
-def note_calls(called: list[str], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def noted(*arguments: Any) -> Any:
-        called.append(name)
+def note_calls(names: list[str], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        names.append(name)
         return function(*arguments)
 
-    return noted
+    return call

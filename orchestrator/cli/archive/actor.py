@@ -55,11 +55,11 @@ class PartitionOutcome:
         name: Name of the partition's file.
         pictures: Number of pictures, including failed ones.
         plates: Number of plates found.
-        read: Number of these plates with a text.
-        failed: Pictures that have an error instead of an answer.
-        earlier: Further pictures, whose answers an earlier run wrote.
+        texts: Number of these plates with a text.
+        failures: Pictures that have an error instead of an answer.
+        earlier_pictures: Further pictures, whose answers an earlier run wrote.
         messages: Lines about some of the failed pictures, one each.
-        undone: Reason why there is no file; empty if there is one.
+        error: Reason why there is no file; empty if there is one.
         is_away: The server or the storage did not answer; the next partition may have no answer,
             too.
     """
@@ -67,11 +67,11 @@ class PartitionOutcome:
     name: str
     pictures: int = 0
     plates: int = 0
-    read: int = 0
-    failed: int = 0
-    earlier: int = 0
+    texts: int = 0
+    failures: int = 0
+    earlier_pictures: int = 0
     messages: Sequence[str] = ()
-    undone: str = ""
+    error: str = ""
     is_away: bool = False
 
 
@@ -84,9 +84,9 @@ class ArchiveActor:
         Raises:
             PlateError: One of these fails.
         """
-        self._job, self._held = job, ExitStack()
+        self._job, self._stack = job, ExitStack()
         self._pictures, self._parts = job.archive.open(), ResultParts(job.out)
-        client = self._held.enter_context(job.recognizer.open())
+        client = self._stack.enter_context(job.recognizer.open())
         # the only method that is called
         self._recognizer = Recognizer(cast("PlateClient", client), job.parameters)
 
@@ -100,34 +100,34 @@ class ArchiveActor:
         Answers in the old file are kept, and only failed pictures are tried again. If the server
         does not answer, no file is written, and the next run asks again.
         """
-        finished: list[FinishedPicture] = []
+        finished_pictures: list[FinishedPicture] = []
         try:
             rows = self._read_answers(partition)
-            todo = [picture for picture in partition.pictures if picture.below not in rows]
-            for picture, result in self._recognize(todo):
+            pictures = [picture for picture in partition.pictures if picture.below not in rows]
+            for picture, result in self._recognize(pictures):
                 if result.is_away:
-                    why = f"{result.entry.picture}: {result.entry.error}"
-                    return PartitionOutcome(partition.name, undone=why, is_away=True)
-                more = {"archive": self._job.archive.name, "bytes": picture.size}
-                rows[picture.below] = [_printable(row) | more for row in result.entry.to_rows()]
-                finished.append(result)
+                    reason = f"{result.entry.picture}: {result.entry.error}"
+                    return PartitionOutcome(partition.name, error=reason, is_away=True)
+                columns = {"archive": self._job.archive.name, "bytes": picture.size}
+                rows[picture.below] = [_to_parquet(row) | columns for row in result.entry.to_rows()]
+                finished_pictures.append(result)
             all_rows = [row for picture in partition.pictures for row in rows[picture.below]]
             self._parts.write(partition.name, all_rows)
         except PlateError as error:
-            return PartitionOutcome(partition.name, undone=str(error), is_away=True)
-        return _sum_up(partition, finished)
+            return PartitionOutcome(partition.name, error=str(error), is_away=True)
+        return _sum_up(partition, finished_pictures)
 
     def _read_answers(self, partition: Partition) -> dict[str, list[Row]]:
         """Return the rows of an earlier run by picture, without failed pictures."""
-        written: dict[str, list[Row]] = {}
+        rows_by_name: dict[str, list[Row]] = {}
         for row in self._parts.read_failed(partition.name):
-            written.setdefault(row["picture"], []).append(row)
-        named = {picture.below: _to_utf8(self._name(picture)) for picture in partition.pictures}
-        count = Counter(named.values())  # names that are not UTF-8 may look the same
+            rows_by_name.setdefault(row["picture"], []).append(row)
+        names = {picture.below: _to_utf8(self._name(picture)) for picture in partition.pictures}
+        count = Counter(names.values())  # names that are not UTF-8 may look the same
         return {
             below: rows
-            for below, name in named.items()
-            if (rows := written.get(name)) and count[name] == 1 and not rows[0]["error"]
+            for below, name in names.items()
+            if (rows := rows_by_name.get(name)) and count[name] == 1 and not rows[0]["error"]
         }
 
     def _recognize(
@@ -135,12 +135,12 @@ class ArchiveActor:
     ) -> Iterator[tuple[ArchivePicture, FinishedPicture]]:
         sources = map(self._source, pictures)
         width = self._job.in_flight
-        with closing(work_in_order(self._recognizer.recognize, sources, width)) as finished:
-            yield from zip(pictures, finished, strict=True)
+        with closing(work_in_order(self._recognizer.recognize, sources, width)) as results:
+            yield from zip(pictures, results, strict=True)
 
     def _source(self, picture: ArchivePicture) -> Source:
-        read = partial(self._read, picture.below)
-        return Source(self._name(picture), Path(picture.below), read)
+        read_picture = partial(self._read, picture.below)
+        return Source(self._name(picture), Path(picture.below), read_picture)
 
     def _name(self, picture: ArchivePicture) -> str:
         return f"{self._job.archive.name.rstrip('/')}/{picture.below}"
@@ -175,7 +175,7 @@ def from_row(row: Mapping[str, Any]) -> Partition:
     return Partition(str(row["name"]), tuple(ArchivePicture(*pair) for pair in pictures))
 
 
-def _printable(row: Row) -> Row:
+def _to_parquet(row: Row) -> Row:
     """Return a row for Parquet: the name of a file may not be UTF-8."""
     return row | {"picture": _to_utf8(row["picture"])}
 
@@ -184,15 +184,15 @@ def _to_utf8(name: str) -> str:
     return name.encode(errors="replace").decode()
 
 
-def _sum_up(partition: Partition, finished: Sequence[FinishedPicture]) -> PartitionOutcome:
-    entries = [picture.entry for picture in finished]
-    failed = [entry for entry in entries if entry.error]
+def _sum_up(partition: Partition, finished_pictures: Sequence[FinishedPicture]) -> PartitionOutcome:
+    entries = [picture.entry for picture in finished_pictures]
+    failed_entries = [entry for entry in entries if entry.error]
     return PartitionOutcome(
         partition.name,
         pictures=len(entries),
         plates=sum(len(entry.plates) for entry in entries),
-        read=sum(len(entry.plates.texts) for entry in entries),
-        failed=len(failed),
-        earlier=len(partition.pictures) - len(entries),
-        messages=[f"{entry.picture}: {entry.error}" for entry in failed[:MAX_REPORTED]],
+        texts=sum(len(entry.plates.texts) for entry in entries),
+        failures=len(failed_entries),
+        earlier_pictures=len(partition.pictures) - len(entries),
+        messages=[f"{entry.picture}: {entry.error}" for entry in failed_entries[:MAX_REPORTED]],
     )

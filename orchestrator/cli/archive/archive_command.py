@@ -149,12 +149,12 @@ def archive(
         else:
             Settings().updated(call.parameters)  # the limits of the networks in this process
             gpus = _count_gpus(networks.device, spread.address)
-            plan = ActorPlan.of_networks(actors, threads, gpus, spread.address, is_told=verbose)
+            plan = ActorPlan.of_networks(actors, threads, gpus, spread.address, is_verbose=verbose)
             calls = in_flight or IN_FLIGHT_HERE
             recognizer = OwnNetworks(
                 networks.weights, networks.formats, networks.engine, bool(plan.gpus), plan.cpus
             )
-        places = StorageFolder.named(source), StorageFolder.named(out)
+        places = StorageFolder.parse(source), StorageFolder.parse(out)
         job = Job(*places, recognizer, call.parameters, calls)
         status = ArchiveRun(job, plan, partition, prune).run()
     raise typer.Exit(status)

@@ -29,7 +29,7 @@ class ArchiveRun:
     Attributes:
         job: The job of the actors.
         spread: The actors and cores for the work.
-        usual: Usual number of pictures of a partition.
+        usual_size: Usual number of pictures of a partition.
         is_pruned: Files of results that belong to no partition any more are removed.
         screen: Shows the progress.
         totals: The counts of the run.
@@ -37,11 +37,11 @@ class ArchiveRun:
 
     job: Job
     spread: ActorPlan
-    usual: int
+    usual_size: int
     is_pruned: bool = False
     screen: ProgressOutput = field(default_factory=ProgressOutput)
     totals: Totals = field(default_factory=Totals)
-    _undone: int = 0
+    _failed_partitions: int = 0
     _away: int = 0
 
     def run(self) -> int:
@@ -52,43 +52,43 @@ class ArchiveRun:
         """
         listing, parts = Listing(self.job.archive), ResultParts(self.job.out)
         parts.check_writable()
-        old = parts.find()
+        old_names = parts.find()
         recognizer = identify(self.job.recognizer, self.job.parameters)
-        partitions = cut(listing.pictures(), self.usual, recognizer)
-        complete = old - parts.find_failed()
-        todo = self._skip_done(partitions, present := set[str](), complete)
-        status, why = self._finish(todo)
-        if not why and present:
-            self._report_stale(old - present, parts)
-        for line in (*listing.skipped.report(), *self.totals.report(has_watchlist=False)):
+        partitions = cut(listing.pictures(), self.usual_size, recognizer)
+        complete_names = old_names - parts.find_failed()
+        unfinished = self._skip_done(partitions, names := set[str](), complete_names)
+        status, reason = self._finish(unfinished)
+        if not reason and names:
+            self._report_stale(old_names - names, parts)
+        for line in (*listing.skipped_files.report(), *self.totals.report(has_watchlist=False)):
             self.screen.report(line)
-        if why:
-            self.screen.report(f"{why} The same command goes on from here.")
-        if not present and not why:
+        if reason:
+            self.screen.report(f"{reason} The same command goes on from here.")
+        if not names and not reason:
             self.screen.report(f"{self.job.archive.name}: no pictures in this folder")
             return NOTHING_DONE
         return status
 
     def _skip_done(
-        self, partitions: Iterable[Partition], present: set[str], complete: set[str]
+        self, partitions: Iterable[Partition], names: set[str], complete_names: set[str]
     ) -> Iterator[Partition]:
         """Yield partitions without a file or with failed pictures; note the names of all."""
         for partition in partitions:
-            present.add(partition.name)
-            if partition.name in complete:
-                self.totals.before += len(partition.pictures)
+            names.add(partition.name)
+            if partition.name in complete_names:
+                self.totals.earlier_pictures += len(partition.pictures)
             else:
                 yield partition
 
-    def _finish(self, todo: Iterator[Partition]) -> tuple[int, str]:
+    def _finish(self, partitions: Iterator[Partition]) -> tuple[int, str]:
         """Work to the end, or until an error or interruption; return exit code and reason."""
         try:
-            first = next(todo, None)
+            first = next(partitions, None)
             if first is None:
                 return ALL_WELL, ""
             with self.spread.connect(), self.screen.progress(lambda: None):
-                self.totals.began = time.monotonic()
-                for outcome in self.spread.work(self.job, chain([first], todo)):
+                self.totals.started_s = time.monotonic()
+                for outcome in self.spread.work(self.job, chain([first], partitions)):
                     self._take(outcome)
         except KeyboardInterrupt:
             return INTERRUPTED, "Stopped."
@@ -96,9 +96,9 @@ class ArchiveRun:
             if not self.totals.pictures:
                 raise
             return SOME_FAILED, f"Stopped: {error}."
-        if self._undone:
-            return SOME_FAILED, f"{_count(self._undone, 'part')} could not be done."
-        return SOME_FAILED if self.totals.failed else ALL_WELL, ""
+        if self._failed_partitions:
+            return SOME_FAILED, f"{_count(self._failed_partitions, 'part')} could not be done."
+        return SOME_FAILED if self.totals.failures else ALL_WELL, ""
 
     def _take(self, outcome: PartitionOutcome) -> None:
         """Count the outcome of a partition.
@@ -107,34 +107,34 @@ class ArchiveRun:
             ServerError: Too many partitions in a row failed.
         """
         totals = self.totals
-        for line in outcome.messages[: max(0, MAX_REPORTED - totals.failed)]:
+        for line in outcome.messages[: max(0, MAX_REPORTED - totals.failures)]:
             self.screen.report(to_printable(line))
-        totals.before += outcome.earlier
+        totals.earlier_pictures += outcome.earlier_pictures
         totals.pictures += outcome.pictures
         totals.plates += outcome.plates
-        totals.read += outcome.read
-        totals.failed += outcome.failed
+        totals.texts += outcome.texts
+        totals.failures += outcome.failures
         for _ in range(outcome.pictures):
             self.screen.advance()
         self._away = self._away + 1 if outcome.is_away else 0
-        if outcome.undone:
-            self._undone += 1
-            self.screen.report(to_printable(f"{outcome.name}: not done: {outcome.undone}"))
+        if outcome.error:
+            self._failed_partitions += 1
+            self.screen.report(to_printable(f"{outcome.name}: not done: {outcome.error}"))
         if self._away == AWAY:
             raise ServerError(f"{AWAY} parts in a row without an answer: the rest was not tried")
 
-    def _report_stale(self, stale: set[str], parts: ResultParts) -> None:
+    def _report_stale(self, names: set[str], parts: ResultParts) -> None:
         """Report files whose pictures or options have changed; remove them if asked to."""
-        if not stale:
+        if not names:
             return
-        files = _count(len(stale), "file")
+        files = _count(len(names), "file")
         if not self.is_pruned:
             self.screen.report(
                 f"{files} of an earlier state of this archive, or of other options, still in "
                 f"{self.job.out.name}: --prune removes what no present picture stands for"
             )
             return
-        for name in sorted(stale):
+        for name in sorted(names):
             parts.remove(name)
         self.screen.report(f"removed {files} of an earlier state of this archive")
 

@@ -22,7 +22,7 @@ from orchestrator.errors import ServerError
 from orchestrator.host.locked_folders import LockedFolder, remove_left_folders
 
 AT_ONCE = 1024
-"""Partitions given to Ray at once: half a million names of pictures, about 50 MB."""
+"""Partitions that Ray gets at once: half a million names of pictures, about 50 MB."""
 OBJECTS_BYTES = 80 << 20
 """Memory for Ray's exchange between its processes, here only names; Ray accepts no less."""
 ROUNDS = 3
@@ -47,18 +47,18 @@ class ActorPlan:
         gpus: GPUs of each actor, or the share of one.
         address: Address of a Ray cluster; empty starts Ray on this machine for the time of the
             command.
-        is_told: Ray's own messages are shown.
+        is_verbose: Ray's own messages are shown.
     """
 
     actors: int = 1
     cpus: int = 1
     gpus: float = 0.0
     address: str = ""
-    is_told: bool = False
+    is_verbose: bool = False
 
     @classmethod
     def of_networks(
-        cls, actors: int, threads: int, gpus: int, address: str, *, is_told: bool = False
+        cls, actors: int, threads: int, gpus: int, address: str, *, is_verbose: bool = False
     ) -> ActorPlan:
         """Return the spread for networks: over a cluster, or over this machine's cores or GPUs.
 
@@ -67,14 +67,14 @@ class ActorPlan:
             threads: Cores of each actor; 0 means as many as fit.
             gpus: GPUs of this machine, or of each actor on a cluster.
             address: Address of a cluster; empty means this machine.
-            is_told: Ray's own messages are shown.
+            is_verbose: Ray's own messages are shown.
         """
         if address:
-            return cls(actors, threads or CORES_EACH, float(gpus), address, is_told)
+            return cls(actors, threads or CORES_EACH, float(gpus), address, is_verbose)
         cores = len(os.sched_getaffinity(0))
         count = actors or gpus or max(1, cores // (threads or CORES_EACH))
         return cls(
-            count, threads or max(1, cores // count), min(1.0, gpus / count), is_told=is_told
+            count, threads or max(1, cores // count), min(1.0, gpus / count), is_verbose=is_verbose
         )
 
     @contextmanager
@@ -85,7 +85,7 @@ class ActorPlan:
             ExtraError: Ray is not installed.
             ServerError: Ray cannot be started, or cannot be reached.
         """
-        if not self.is_told:
+        if not self.is_verbose:
             for name, value in QUIET.items():
                 os.environ.setdefault(name, value)
         if not self.address:  # Ray's ports are open to the network, and a client can run programs
@@ -93,33 +93,33 @@ class ActorPlan:
         ray = load("ray")  # reads all these variables now
         load("ray.data")
         with ExitStack() as stack:
-            if not self.is_told:  # Ray prints about dead actors on standard output
+            if not self.is_verbose:  # Ray prints about dead actors on standard output
                 stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-            own = {"address": self.address} if self.address else self._own(stack)
-            level = logging.WARNING if self.is_told else logging.CRITICAL
+            options = {"address": self.address} if self.address else self._own(stack)
+            level = logging.WARNING if self.is_verbose else logging.CRITICAL
             try:
                 stack.callback(ray.shutdown)
-                with contextlib.nullcontext() if self.is_told else _silence():
-                    ray.init(log_to_driver=self.is_told, logging_level=level, **own)
+                with contextlib.nullcontext() if self.is_verbose else _silence():
+                    ray.init(log_to_driver=self.is_verbose, logging_level=level, **options)
                 logging.getLogger("ray.data").setLevel(level)
             except (OSError, RuntimeError, ValueError) as error:
-                where = f"Ray at {self.address}" if self.address else "Ray"
-                raise ServerError(f"{where} cannot be reached: {error}") from error
+                server = f"Ray at {self.address}" if self.address else "Ray"
+                raise ServerError(f"{server} cannot be reached: {error}") from error
             yield
 
     def _own(self, stack: ExitStack) -> dict[str, Any]:
         """Return the options of a local Ray: small, in a folder that is removed with it."""
         remove_left_folders()
-        owned = LockedFolder.make("ray-")
-        stack.callback(owned.remove)
+        ray_folder = LockedFolder.make("ray-")
+        stack.callback(ray_folder.remove)
         return {
             "address": "local",  # ignores RAY_ADDRESS
             "num_cpus": self.actors * self.cpus,
             "include_dashboard": False,
             "object_store_memory": OBJECTS_BYTES,
-            "_temp_dir": str(owned.folder),
+            "_temp_dir": str(ray_folder.folder),
             # Not /dev/shm: a container has only 64 MB of it.
-            "_plasma_directory": str(owned.folder),
+            "_plasma_directory": str(ray_folder.folder),
         }
 
     def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[PartitionOutcome]:
@@ -132,8 +132,8 @@ class ActorPlan:
             job: The job of the actors.
             partitions: Partitions; they are taken when there is space for them.
         """
-        todo = iter(partitions)
-        while batch := [*islice(todo, AT_ONCE)]:
+        queue = iter(partitions)
+        while batch := [*islice(queue, AT_ONCE)]:
             yield from do_in_rounds(batch, partial(self._spread, job))
 
     def _spread(self, job: Job, partitions: Sequence[Partition]) -> Iterator[PartitionOutcome]:
@@ -176,15 +176,15 @@ def do_in_rounds(
         partitions: Partitions, whose files are written as a whole: doing one twice does no harm.
         spread: Yields the outcomes in any order; none for partitions whose actors died.
     """
-    left = {partition.name: partition for partition in partitions}
+    unfinished_partitions = {partition.name: partition for partition in partitions}
     for _ in range(ROUNDS):
-        if not left:
+        if not unfinished_partitions:
             return
-        for outcome in spread([*left.values()]):
-            left.pop(outcome.name, None)
+        for outcome in spread([*unfinished_partitions.values()]):
+            unfinished_partitions.pop(outcome.name, None)
             yield outcome
-    for name in left:
-        yield PartitionOutcome(name, undone="the processes that were at it died, again and again")
+    for name in unfinished_partitions:
+        yield PartitionOutcome(name, error="the processes that were at it died, again and again")
 
 
 @contextmanager

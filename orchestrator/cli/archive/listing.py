@@ -40,7 +40,7 @@ class Listing:
     """Lists an archive folder by folder, so that memory holds the names of only one folder.
 
     Attributes:
-        skipped: Files that are no pictures.
+        skipped_files: Files that are no pictures.
     """
 
     def __init__(self, archive: StorageFolder) -> None:
@@ -52,7 +52,7 @@ class Listing:
         self._archive = archive
         self._storage = archive.open()
         self._finder = PictureFinder()
-        self.skipped = self._finder.skipped
+        self.skipped_files = self._finder.skipped_files
         kind = call_storage(archive, lambda: self._storage.get_file_info(archive.path).type)
         if kind != load("pyarrow.fs").FileType.Directory:
             raise SettingsError(f"{archive.name}: no such folder")
@@ -78,13 +78,13 @@ class Listing:
 
     def _below(self, folder: str) -> Iterator[ArchivePicture]:
         selector = load("pyarrow.fs").FileSelector(folder)
-        inside = call_storage(self._archive, lambda: self._storage.get_file_info(selector))
-        for info in sorted(inside, key=lambda info: str(info.base_name)):
+        infos = call_storage(self._archive, lambda: self._storage.get_file_info(selector))
+        for info in sorted(infos, key=lambda info: str(info.base_name)):
             if info.base_name.startswith("."):
                 continue
             if not info.is_file:
                 yield from self._below(info.path)
-            elif self.skipped.is_picture(PurePosixPath(info.path)):
+            elif self.skipped_files.is_picture(PurePosixPath(info.path)):
                 yield ArchivePicture(info.path[len(self._archive.path) + 1 :], info.size)
 
 
@@ -101,27 +101,27 @@ class Partition:
     pictures: tuple[ArchivePicture, ...]
 
 
-def cut(pictures: Iterable[ArchivePicture], usual: int, identity: str) -> Iterator[Partition]:
-    """Cut a listing into partitions of `usual` pictures on average; the names decide where.
+def cut(pictures: Iterable[ArchivePicture], usual_size: int, identity: str) -> Iterator[Partition]:
+    """Cut a listing into partitions of `usual_size` pictures on average; the names decide where.
 
     One picture more or less in an archive then changes one partition, not all later ones.
 
     Args:
         pictures: The pictures, always in the same order.
-        usual: Usual number of pictures of a partition; none has more than twice as many.
+        usual_size: Usual number of pictures of a partition; none has more than twice as many.
         identity: All other settings that change the answers: a change of them gives new partitions.
 
     Source: A. Tridgell, "Efficient Algorithms for Sorting and Synchronization", 1999 (boundaries by
     content, as of rsyncable files).
     """
-    pending: list[ArchivePicture] = []
+    batch: list[ArchivePicture] = []
     for picture in pictures:
-        pending.append(picture)
-        if _ends_partition(picture, usual) or len(pending) == MAX_GROWTH * usual:
-            yield _to_partition(pending, identity)
-            pending = []
-    if pending:
-        yield _to_partition(pending, identity)
+        batch.append(picture)
+        if _ends_partition(picture, usual_size) or len(batch) == MAX_GROWTH * usual_size:
+            yield _to_partition(batch, identity)
+            batch = []
+    if batch:
+        yield _to_partition(batch, identity)
 
 
 def is_part(name: str) -> bool:
@@ -129,9 +129,9 @@ def is_part(name: str) -> bool:
     return name.startswith(PREFIX) and name.endswith(SUFFIX)
 
 
-def _ends_partition(picture: ArchivePicture, usual: int) -> bool:
+def _ends_partition(picture: ArchivePicture, usual_size: int) -> bool:
     digest = hashlib.blake2b(os.fsencode(picture.below), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % usual == 0
+    return int.from_bytes(digest, "big") % usual_size == 0
 
 
 def _to_partition(pictures: list[ArchivePicture], identity: str) -> Partition:

@@ -53,8 +53,8 @@ class ResultParts:
         Raises:
             SettingsError: The folder cannot be read.
         """
-        noted = re.compile(rf"\.({PREFIX}\w+){re.escape(FAILED)}")
-        return {f"{match[1]}{SUFFIX}" for match in map(noted.fullmatch, self._list()) if match}
+        pattern = re.compile(rf"\.({PREFIX}\w+){re.escape(FAILED)}")
+        return {f"{match[1]}{SUFFIX}" for match in map(pattern.fullmatch, self._list()) if match}
 
     def read_failed(self, name: str) -> list[Row]:
         """Return the rows of a file that has failed pictures; no rows for any other file.
@@ -109,14 +109,14 @@ class ResultParts:
         if not self._folder.is_on_disk:  # an object appears when its upload is complete
             call_storage(self._folder, partial(self._put, path, content))
             return
-        aside = self._folder.inside(f".{name}-{uuid.uuid4().hex}")
+        temporary_path = self._folder.inside(f".{name}-{uuid.uuid4().hex}")
         try:
-            call_storage(self._folder, partial(self._put, aside, content))
-            call_storage(self._folder, lambda: self._storage.move(aside, path))
+            call_storage(self._folder, partial(self._put, temporary_path, content))
+            call_storage(self._folder, lambda: self._storage.move(temporary_path, path))
             self._sync_names()
         finally:
             with suppress(OSError):  # the file is gone after a success
-                self._storage.delete_file(aside)
+                self._storage.delete_file(temporary_path)
 
     def remove(self, name: str) -> None:
         """Remove a file, and the mark of its failed pictures.
@@ -130,8 +130,8 @@ class ResultParts:
 
     def _list(self) -> list[str]:
         selector = load("pyarrow.fs").FileSelector(self._folder.path, allow_not_found=True)
-        inside = call_storage(self._folder, lambda: self._storage.get_file_info(selector))
-        return [info.base_name for info in inside]
+        infos = call_storage(self._folder, lambda: self._storage.get_file_info(selector))
+        return [info.base_name for info in infos]
 
     def _note_of(self, name: str) -> str:
         return self._folder.inside(f".{name.removesuffix(SUFFIX)}{FAILED}")

@@ -79,7 +79,7 @@ class StorageFolder:
     region: str = ""
 
     @classmethod
-    def named(cls, name: str, environ: Mapping[str, str] = os.environ) -> StorageFolder:
+    def parse(cls, name: str, environ: Mapping[str, str] = os.environ) -> StorageFolder:
         """Return the folder for a name on the command line.
 
         Raises:
@@ -113,26 +113,26 @@ class StorageFolder:
         if self.is_on_disk:
             return fs.LocalFileSystem()
         scheme, _, host = self.endpoint.rpartition("://")
-        at = {"endpoint_override": host, "scheme": scheme or "https"} if host else {}
+        endpoint = {"endpoint_override": host, "scheme": scheme or "https"} if host else {}
         if self.scheme == GCS:
-            return fs.GcsFileSystem(anonymous=bool(host), **at)
+            return fs.GcsFileSystem(anonymous=bool(host), **endpoint)
         bucket = self.path.partition("/")[0]
         region = self.region or call_storage(self, lambda: fs.resolve_s3_region(bucket))
-        return call_storage(self, lambda: fs.S3FileSystem(region=region, **at))
+        return call_storage(self, lambda: fs.S3FileSystem(region=region, **endpoint))
 
     def inside(self, below: str) -> str:
         """Return the path on the storage of a file below this folder."""
         return f"{self.path.rstrip('/')}/{below}"
 
 
-def call_storage(folder: StorageFolder, question: Callable[[], AnswerT]) -> AnswerT:
+def call_storage(folder: StorageFolder, call: Callable[[], AnswerT]) -> AnswerT:
     """Return the answer of a storage.
 
     Raises:
         SettingsError: The storage cannot be reached, or does not allow the question.
     """
     try:
-        return question()
+        return call()
     except (OSError, ValueError) as error:
         raise SettingsError(f"{folder.name}: {error}") from error
 

@@ -43,11 +43,11 @@ READ = "docs/troubleshooting.md says what to do"
 RESTORE = "git restore weights model_repository brings back what a checkout has there"
 
 
-def find_missing() -> list[str]:
+def find_missing_packages() -> list[str]:
     """Return the packages that serving needs and that are not installed."""
     lines = metadata.requires(distribution.NAME) or ()
-    needed = (line for line in lines if re.search(r"extra == .server", line))
-    names = [re.split(r"[^\w.-]", line)[0] for line in needed]
+    requirements = (line for line in lines if re.search(r"extra == .server", line))
+    names = [re.split(r"[^\w.-]", line)[0] for line in requirements]
     return [name for name in names if not _is_installed(name)]
 
 
@@ -68,16 +68,16 @@ def find_hindrances(options: ServerOptions, machine: Machine) -> Iterator[str]:
         options: Options of the server, whose device is no GPU where packages are missing.
         machine: The machine.
     """
-    missing = find_missing()
-    if missing:
-        yield from _report(lambda: _refuse(missing))
-    if TRITON not in missing or sys.version_info[:2] > LAST_PYTHON:
+    missing_packages = find_missing_packages()
+    if missing_packages:
+        yield from _report(lambda: _refuse(missing_packages))
+    if TRITON not in missing_packages or sys.version_info[:2] > LAST_PYTHON:
         yield from _report(lambda: check_triton())
     yield from _report(lambda: check_localhost(options))
     yield from (port.problem for port in machine.ports if port.problem)
     yield from _report(lambda: check_memory(options, machine.usable_bytes))
     yield from _report(lambda: check_shared_memory(options))
-    if not missing:
+    if not missing_packages:
         yield from _report(lambda: find_exports(options), RESTORE)
 
 
@@ -106,9 +106,9 @@ def _report(check: Callable[[], object], advice: str = READ) -> Iterator[str]:
         yield str(error) if ";" in str(error) else f"{error}; {advice}"
 
 
-def _refuse(missing: list[str]) -> None:
+def _refuse(packages: list[str]) -> None:
     raise ExtraError(
-        f"packages: wanted {', '.join(missing)} for serving, got none; {EXTRA} in the checkout "
+        f"packages: wanted {', '.join(packages)} for serving, got none; {EXTRA} in the checkout "
         "brings them"
     )
 
@@ -131,12 +131,12 @@ def check_program(installation: Installation) -> None:
     Raises:
         ServerError: It cannot; slim images leave out libraries that it needs.
     """
-    before = os.environ.get("LD_LIBRARY_PATH", "")
-    searched = [*map(str, installation.libraries), *filter(None, [before])]
+    library_path = os.environ.get("LD_LIBRARY_PATH", "")
+    folders = [*map(str, installation.libraries), *filter(None, [library_path])]
     try:
         result = subprocess.run(
             [installation.program, "--help"],
-            env={**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(searched)},
+            env={**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)},
             capture_output=True,
             text=True,
             errors="replace",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchestrator.cli.doctor.checks import find_hindrances, find_missing, find_notes
+from orchestrator.cli.doctor.checks import find_hindrances, find_missing_packages, find_notes
 from orchestrator.cli.doctor.machine import Machine, describe_machine, find_versions
 from orchestrator.networks.engines import explain
 from orchestrator.serving.supervisor.models.plate_models import count_ours
@@ -59,7 +59,7 @@ class Diagnosis:
 
 def diagnose() -> Diagnosis:
     """Diagnose this machine; no server is started, and PyTorch is imported only to try a GPU."""
-    is_complete = not find_missing()
+    is_complete = not find_missing_packages()
     options = ServerOptions() if is_complete else ServerOptions(device="cpu")
     machine = describe_machine(options.listening)
     return Diagnosis(

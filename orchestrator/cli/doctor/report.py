@@ -55,8 +55,8 @@ def _describe_machine(machine: Machine) -> Iterator[str]:
     yield LINE("cores", f"{machine.cores} of {machine.all_cores}")
     yield LINE("instructions", ", ".join(machine.instructions) or "none that make networks fast")
     limit = machine.usable_bytes
-    limited = f", limited to {_to_mib(limit)}" if limit < machine.memory_bytes else ""
-    yield LINE("memory", f"{_to_mib(machine.memory_bytes)}{limited}")
+    limit_note = f", limited to {_to_mib(limit)}" if limit < machine.memory_bytes else ""
+    yield LINE("memory", f"{_to_mib(machine.memory_bytes)}{limit_note}")
     yield LINE("/dev/shm", f"{_to_mib(machine.shm_bytes)}, {_to_mib(machine.free_shm_bytes)} free")
     ports = (f"{port.number} {'not ' if port.problem else ''}free" for port in machine.ports)
     yield LINE("ports", ", ".join(ports))

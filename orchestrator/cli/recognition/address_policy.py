@@ -29,16 +29,16 @@ class AddressPolicy(Enum):
 
 
 class GuardedConnector:
-    """Connects to the addresses that a reach allows.
+    """Connects to the addresses that a policy allows.
 
     A name is resolved once, and the connection goes to the checked address. A name that resolves
     differently the next time (DNS rebinding) therefore gains nothing.
     """
 
-    def __init__(self, reach: AddressPolicy) -> None:
-        self._is_all = reach is AddressPolicy.ALL
-        self._is_first = reach is AddressPolicy.TYPED
-        self._known: set[str] = set()
+    def __init__(self, policy: AddressPolicy) -> None:
+        self._is_all = policy is AddressPolicy.ALL
+        self._is_first = policy is AddressPolicy.TYPED
+        self._typed_addresses: set[str] = set()
 
     def connect(self, host: str, port: int, timeout_s: float | None) -> socket.socket:
         """Return a socket that is connected to a host.
@@ -49,13 +49,13 @@ class GuardedConnector:
         """
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [str(answer[4][0]) for answer in answers]
-        allowed = [address for address in addresses if self._allows(address)]
-        if not allowed:
+        allowed_addresses = [address for address in addresses if self._allows(address)]
+        if not allowed_addresses:
             raise PictureError(
                 f"wanted a public address, got {addresses[0]} for {host}; --private-addresses "
                 "allows it"
             )
-        *earlier, last = allowed
+        *earlier, last = allowed_addresses
         for address in earlier:
             try:
                 return self._connect(address, port, timeout_s)
@@ -64,30 +64,32 @@ class GuardedConnector:
         return self._connect(last, port, timeout_s)
 
     def _connect(self, address: str, port: int, timeout_s: float | None) -> socket.socket:
-        connected = socket.create_connection((address, port), timeout_s)
+        connection = socket.create_connection((address, port), timeout_s)
         if self._is_first:
             self._is_first = False
-            self._known.add(address)
-        return connected
+            self._typed_addresses.add(address)
+        return connection
 
     def _allows(self, address: str) -> bool:
-        return self._is_all or self._is_first or address in self._known or is_public(address)
+        return (
+            self._is_all or self._is_first or address in self._typed_addresses or is_public(address)
+        )
 
 
-def make_web(reach: AddressPolicy, **options: Any) -> PoolManager:
-    """Return a pool of connections within a reach; with `TYPED` it is for only one URL.
+def make_web(policy: AddressPolicy, **options: Any) -> PoolManager:
+    """Return a pool of connections within a policy; with `TYPED` it is for only one URL.
 
     Args:
-        reach: The addresses that they may lead to.
+        policy: The addresses that they may lead to.
         options: Options of the `PoolManager`.
     """
-    gate = GuardedConnector(reach)
+    connector = GuardedConnector(policy)
 
     def open_socket(connection: HTTPConnection) -> socket.socket:
         timeout = connection.timeout
         timeout_s = timeout if isinstance(timeout, int | float) else None
         try:
-            return gate.connect(connection.host.strip("[]"), connection.port, timeout_s)
+            return connector.connect(connection.host.strip("[]"), connection.port, timeout_s)
         except socket.gaierror as error:
             raise NameResolutionError(connection.host, connection, error) from error
         except OSError as error:

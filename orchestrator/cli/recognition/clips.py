@@ -15,7 +15,7 @@ from orchestrator.cli.recognition.skipped_files import CLIPS
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
-FORWARDED = (
+FORWARDED_OPTIONS = (
     "url",
     "key",
     "timeout",
@@ -45,15 +45,15 @@ def forward_to_watch(context: typer.Context) -> NoReturn:
         SettingsError: An option is given that only pictures have.
         PlateError: The clips cannot be followed.
     """
-    allowed = {*FORWARDED, "sources"}
-    unknown = [
+    names = {*FORWARDED_OPTIONS, "sources"}
+    other_options = [
         option.opts[0]
         for option in context.command.params
-        if option.name and option.name not in allowed and is_typed(context, option.name)
+        if option.name and option.name not in names and is_typed(context, option.name)
     ]
-    if unknown:
-        raise SettingsError(f"{', '.join(unknown)}: wanted with pictures, got clips")
-    values = {name: context.params[name] for name in FORWARDED}
+    if other_options:
+        raise SettingsError(f"{', '.join(other_options)}: wanted with pictures, got clips")
+    values = {name: context.params[name] for name in FORWARDED_OPTIONS}
     values |= {"device": Device(values["device"]), "engine": Engine(values["engine"])}
     load_follow()(context, context.params["sources"], once=True, looks=None, out=None, **values)
     raise typer.Exit

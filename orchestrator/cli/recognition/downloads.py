@@ -34,13 +34,13 @@ def is_url(name: str) -> bool:
     return name.lower().startswith(SCHEMES)
 
 
-def picture_at(url: str, reach: AddressPolicy) -> Source:
+def picture_at(url: str, policy: AddressPolicy) -> Source:
     """Return the picture at a URL; it is downloaded when it is read.
 
     A user and password in the URL are sent, and stand in no result and no message.
     """
-    shown, _ = split_credentials(url)
-    return Source(shown, Path(_file_name(shown)), partial(fetch, url, reach))
+    public_url, _ = split_credentials(url)
+    return Source(public_url, Path(_file_name(public_url)), partial(fetch, url, policy))
 
 
 def split_credentials(url: str) -> tuple[str, dict[str, str]]:
@@ -48,38 +48,42 @@ def split_credentials(url: str) -> tuple[str, dict[str, str]]:
 
     A redirect to another host does not get the header.
     """
-    scheme, _, rest = url.partition("://")
-    host = re.split("[/?#]", rest, maxsplit=1)[0]
+    scheme, _, location = url.partition("://")
+    host = re.split("[/?#]", location, maxsplit=1)[0]
     user, at, _ = host.rpartition("@")
     if not at:
         return url, {}
     name, _, password = user.partition(":")
     basic = f"{unquote(name)}:{unquote(password)}".encode()
     header = {"authorization": f"Basic {base64.b64encode(basic).decode()}"}
-    return f"{scheme}://{rest[len(user) + 1 :]}", header
+    return f"{scheme}://{location[len(user) + 1 :]}", header
 
 
 def fetch(
-    url: str, reach: AddressPolicy, *, most_bytes: int = MAX_BYTES, most_s: float = MAX_DURATION_S
+    url: str,
+    policy: AddressPolicy,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_duration_s: float = MAX_DURATION_S,
 ) -> bytes:
     """Return the content of a URL; uses no proxy and keeps no cookie.
 
     Args:
         url: An http or https URL; redirects may lead only to such URLs.
-        reach: The addresses to which it may lead, redirects included.
-        most_bytes: Largest content.
-        most_s: Longest time of the whole download.
+        policy: The addresses to which it may lead, redirects included.
+        max_bytes: Largest content.
+        max_duration_s: Longest time of the whole download.
 
     Raises:
         PictureError: It cannot be downloaded within the limits.
     """
-    ends = time.monotonic() + most_s
+    deadline = time.monotonic() + max_duration_s
     try:
-        web = _make_web(reach) if reach is AddressPolicy.TYPED else _shared_web(reach)
+        web = _make_web(policy) if policy is AddressPolicy.TYPED else _shared_web(policy)
         address, headers = split_credentials(url)
         response = web.request("GET", address, headers=headers, preload_content=False)
         try:
-            return _receive(response, most_bytes, ends)
+            return _receive(response, max_bytes, deadline)
         finally:
             response.close()  # reading the rest only to keep the connection costs too much
     except (HTTPError, OSError, ValueError) as error:
@@ -88,33 +92,34 @@ def fetch(
 
 def _reason_of(error: Exception) -> str:
     reason = getattr(error, "reason", None) or error
-    root = next((one for one in getattr(reason, "args", ()) if isinstance(one, OSError)), reason)
+    causes = (cause for cause in getattr(reason, "args", ()) if isinstance(cause, OSError))
+    root = next(causes, reason)
     if isinstance(root, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {root.verify_message}. {AUTHORITIES}"
     return str(reason).rpartition(": ")[2]  # the part before it names an object of urllib3
 
 
-def _receive(response: BaseHTTPResponse, most_bytes: int, ends: float) -> bytes:
+def _receive(response: BaseHTTPResponse, max_bytes: int, deadline: float) -> bytes:
     if response.status != OK:
         raise PictureError(f"wanted a picture, got HTTP {response.status} {response.reason}")
     content = bytearray()
     while piece := response.read1(PIECE_BYTES):
         content += piece
-        if len(content) > most_bytes:
+        if len(content) > max_bytes:
             raise PictureError(f"wanted a picture of up to {MAX_MB} MB, got a larger one")
-        if time.monotonic() > ends:
+        if time.monotonic() > deadline:
             raise PictureError("wanted a picture in time, got a part of one")
     return bytes(content)
 
 
 @lru_cache(maxsize=len(AddressPolicy))
-def _shared_web(reach: AddressPolicy) -> PoolManager:
-    return _make_web(reach)
+def _shared_web(policy: AddressPolicy) -> PoolManager:
+    return _make_web(policy)
 
 
-def _make_web(reach: AddressPolicy) -> PoolManager:
+def _make_web(policy: AddressPolicy) -> PoolManager:
     return make_web(
-        reach,
+        policy,
         maxsize=CONNECTIONS,
         timeout=Timeout(connect=WAIT_S, read=WAIT_S),
         retries=Retry(REDIRECTS, connect=0, read=0, other=0, redirect=REDIRECTS),

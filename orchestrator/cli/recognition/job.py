@@ -38,7 +38,7 @@ from orchestrator.cli.recognition.sources import (
     read_list,
 )
 from orchestrator.cli.recognition.totals import Totals
-from orchestrator.cli.recognition.watchlist import read_watchlist
+from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
 from orchestrator.formats.plate_formats import read_formats, russian
 from orchestrator.host.csv_cells import EXCEL
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 ALL_WELL, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes; the last is the one that shells use."""
-UNCALLED = "localhost:1"
+NO_SERVER = "localhost:1"
 """Placeholder for a server when there is no picture to send."""
 
 Reach = Callable[[], AbstractContextManager[str]]
@@ -60,7 +60,7 @@ Connect = Callable[[str], "PlateClient"]
 class Input:
     """The sources of pictures: files, folders, archives, URLs, patterns, or `-`."""
 
-    named: Sequence[str]
+    names: Sequence[str]
     options: SourceOptions = field(default_factory=SourceOptions)
 
     def check(self) -> None:
@@ -69,11 +69,11 @@ class Input:
         Raises:
             SettingsError: It does.
         """
-        if not self.named and self.options.from_file is None:
+        if not self.names and self.options.from_file is None:
             raise SettingsError(
                 "wanted pictures, folders, archives or URLs, got none: plates recognize --help"
             )
-        if [*self.named, self.options.from_file].count(STANDARD_INPUT) > 1:
+        if [*self.names, self.options.from_file].count(STANDARD_INPUT) > 1:
             raise SettingsError("standard input: wanted it named once, got it twice")
 
     def make_finder(self, report: Callable[[str], object] = lambda message: None) -> PictureFinder:
@@ -90,8 +90,8 @@ class Input:
 
     def find(self, finder: PictureFinder) -> Iterator[Source]:
         """Yield the pictures; a list is read step by step."""
-        listed = () if self.options.from_file is None else read_list(self.options.from_file)
-        return chain(finder.find(self.named), finder.find(listed, is_list=True))
+        listed_names = () if self.options.from_file is None else read_list(self.options.from_file)
+        return chain(finder.find(self.names), finder.find(listed_names, is_list=True))
 
     @property
     def is_countable(self) -> bool:
@@ -102,8 +102,8 @@ class Input:
         """True if a single picture is named; a server with one worker starts sooner for it."""
         return (
             self.options.from_file is None
-            and len(self.named) == 1
-            and names_one_picture(self.named[0])
+            and len(self.names) == 1
+            and names_one_picture(self.names[0])
         )
 
 
@@ -141,12 +141,12 @@ class Output:
     def texts(self) -> list[tuple[Path, Layout]]:
         """The files that a run can continue."""
         language = self.options.language
-        named: list[tuple[Path | None, Layout]] = [
+        files: list[tuple[Path | None, Layout]] = [
             (self.options.jsonl, JsonLines()),
             (self.options.csv, Csv(words=FileWords.of(language or Language.EN))),
             (self.options.excel, Csv(EXCEL, FileWords.of(language or language_of(os.environ)))),
         ]
-        return [(path, layout) for path, layout in named if path]
+        return [(path, layout) for path, layout in files if path]
 
     def find_done(self) -> set[str]:
         """Return the names of finished pictures; check that no file is overwritten.
@@ -175,20 +175,20 @@ class Output:
             SettingsError: It does not.
         """
         options = self.options
-        named = [*options.tables, *([STANDARD_OUTPUT] if options.as_json else [])]
-        if named.count(STANDARD_OUTPUT) > 1:
+        targets = [*options.tables, *([STANDARD_OUTPUT] if options.as_json else [])]
+        if targets.count(STANDARD_OUTPUT) > 1:
             raise SettingsError("standard output: wanted one kind of results on it, got two")
-        if options.resume and STANDARD_OUTPUT in named and not options.as_json:
+        if options.resume and STANDARD_OUTPUT in targets and not options.as_json:
             raise SettingsError("--resume: wanted a file to go on with, got standard output")
         if options.parquet == STANDARD_OUTPUT:
             raise SettingsError("--parquet: wanted a file, got -, which is standard output")
 
     def open(self, stack: ExitStack) -> list[Results]:
         """Open the files; the stack closes them."""
-        opened: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
+        writers: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
         if self.options.parquet:
-            opened.append(Parquet(self.options.parquet))
-        return [stack.enter_context(closing(writer)) for writer in opened]
+            writers.append(Parquet(self.options.parquet))
+        return [stack.enter_context(closing(writer)) for writer in writers]
 
     def how_to_go_on(self) -> str:
         """Return instructions for continuing a run that ended early."""
@@ -225,32 +225,45 @@ def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
     inputs.check()
     check_parameters(access.parameters)
     screen = ProgressOutput(is_quiet=output.is_quiet)
-    shown = output.options
-    watchlist = None
-    if shown.watchlist:
-        formats = read_formats(access.formats) if access.formats else russian()
-        watchlist = read_watchlist(shown.watchlist, shown.distance, formats, screen.report)
-    finished = output.find_done()
+    options = output.options
+    watchlist = _read_watchlist(options, access.formats, screen)
+    finished_names = output.find_done()
     finder = inputs.make_finder(screen.report)
     sources, is_any_there = _look_ahead(
-        source for source in inputs.find(finder) if source.name not in finished
+        source for source in inputs.find(finder) if source.name not in finished_names
     )
-    server = access.reach() if is_any_there else nullcontext(UNCALLED)
+    server = access.reach() if is_any_there else nullcontext(NO_SERVER)
     with server as address, access.connect(address) as client, ExitStack() as stack:
         recognizer = Recognizer(
-            client, access.parameters, output.maker, watchlist, shown.min_score, shown.cyrillic
+            client, access.parameters, output.maker, watchlist, options.min_score, options.cyrillic
         )
         in_flight = access.fit(address) if is_any_there else 1
         run = RecognitionRun(
-            screen, output.choose_printer(), output.open(stack), Totals(before=len(finished))
+            screen,
+            output.choose_printer(),
+            output.open(stack),
+            Totals(earlier_pictures=len(finished_names)),
         )
         begin = partial(run.run, sources, recognizer, in_flight)
-        status, why = _run(run, begin, partial(_count, inputs, finished))
-        for line in (*finder.skipped.report(), *run.totals.report(has_watchlist=bool(watchlist))):
+        status, reason = _run(run, begin, partial(_count, inputs, finished_names))
+        for line in (
+            *finder.skipped_files.report(),
+            *run.totals.report(has_watchlist=bool(watchlist)),
+        ):
             screen.inform(to_printable(line))
-        if why:
-            screen.report(f"{why} {output.how_to_go_on()}")
-    return status if is_any_there or finished or why else NOTHING_DONE
+        if reason:
+            screen.report(f"{reason} {output.how_to_go_on()}")
+    return status if is_any_there or finished_names or reason else NOTHING_DONE
+
+
+def _read_watchlist(
+    options: ResultOptions, file: Path | None, screen: ProgressOutput
+) -> Watchlist | None:
+    """Return the watchlist of the options, if they name one; its plates have a file's formats."""
+    if not options.watchlist:
+        return None
+    formats = read_formats(file) if file else russian()
+    return read_watchlist(options.watchlist, options.distance, formats, screen.report)
 
 
 def _run(
@@ -264,21 +277,21 @@ def _run(
         return INTERRUPTED, "Stopped."
     except PlateError as error:
         return SOME_FAILED, f"Stopped: {error}."
-    return SOME_FAILED if run.totals.failed else ALL_WELL, ""
+    return SOME_FAILED if run.totals.failures else ALL_WELL, ""
 
 
 def _look_ahead(sources: Iterator[Source]) -> tuple[Iterable[Source], bool]:
     """Return the same sources, and whether there are any: without pictures no server is needed."""
-    looked_at: list[Source] = []
+    first_sources: list[Source] = []
     for source in sources:
-        looked_at.append(source)
+        first_sources.append(source)
         if source.is_there:
-            return chain(looked_at, sources), True
-    return looked_at, False
+            return chain(first_sources, sources), True
+    return first_sources, False
 
 
-def _count(inputs: Input, finished: set[str]) -> int | None:
+def _count(inputs: Input, finished_names: set[str]) -> int | None:
     """Return the number of pictures to do; None if it is known only at the end."""
     if not inputs.is_countable:
         return None
-    return sum(source.name not in finished for source in inputs.find(inputs.make_finder()))
+    return sum(source.name not in finished_names for source in inputs.find(inputs.make_finder()))

@@ -14,7 +14,7 @@ from orchestrator.cli.flags import PLATES
 
 SOURCES = partial(typer.Option, rich_help_panel="Where from")
 RESULTS = partial(typer.Option, rich_help_panel="Results")
-MADE = partial(typer.Option, rich_help_panel="Pictures to look at")
+PICTURES = partial(typer.Option, rich_help_panel="Pictures to look at")
 
 
 class Language(str, Enum):
@@ -105,21 +105,21 @@ class ResultOptions:
     )
     annotate: Annotated[
         Path | None,
-        MADE(
+        PICTURES(
             metavar="FOLDER",
             help="Write each picture with its plates drawn in; no file is overwritten.",
         ),
     ] = None
     crops: Annotated[
         Path | None,
-        MADE(
+        PICTURES(
             metavar="FOLDER",
             help="Write each plate, cut out and straightened; no file is overwritten.",
         ),
     ] = None
-    png: Annotated[bool, MADE("--png", help="PNG files, ten times the size, instead of JPEG.")] = (
-        False
-    )
+    png: Annotated[
+        bool, PICTURES("--png", help="PNG files, ten times the size, instead of JPEG.")
+    ] = False
     min_score: Annotated[
         float, PLATES(min=0, max=1, help="Leave out plates whose text is less sure than this.")
     ] = 0.0

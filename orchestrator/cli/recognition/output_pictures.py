@@ -48,11 +48,11 @@ class OutputPictures:
     suffix: str = ".jpg"
     is_all: bool = False
 
-    def make(self, encoded: bytes, entry: Entry, below: Path) -> tuple[OutputFile, ...]:
+    def make(self, file: bytes, entry: Entry, below: Path) -> tuple[OutputFile, ...]:
         """Return the files to write.
 
         Args:
-            encoded: The picture's file.
+            file: The picture's file.
             entry: Its result, in its pixels. Drawings have the plates that people are shown.
             below: Path below the two folders; the name of each crop also contains the plate's text.
 
@@ -61,17 +61,17 @@ class OutputPictures:
         """
         if not self.drawings and not (self.crops and entry.plates):
             return ()
-        return tuple(self._make(encoded, entry, below))
+        return tuple(self._make(file, entry, below))
 
-    def _make(self, encoded: bytes, entry: Entry, below: Path) -> Iterator[OutputFile]:
+    def _make(self, file: bytes, entry: Entry, below: Path) -> Iterator[OutputFile]:
         from orchestrator.imaging.drawing import annotate, straighten, to_jpeg, to_png
 
         encode = to_png if self.suffix == ".png" else to_jpeg
-        picture = unpack(encoded, check_file(encoded, MAX_PIXELS))
+        picture = unpack(file, check_file(file, MAX_PIXELS))
         if self.drawings:
-            shown = tuple(plate for plate, _ in entry.choose_shown(is_all=self.is_all))
-            drawn = encode(annotate(picture, Plates(shown)), DRAWING)
-            yield OutputFile(self.drawings / below.with_suffix(self.suffix), drawn)
+            plates = tuple(plate for plate, _ in entry.choose_shown(is_all=self.is_all))
+            drawing = encode(annotate(picture, Plates(plates)), DRAWING)
+            yield OutputFile(self.drawings / below.with_suffix(self.suffix), drawing)
         if self.crops:
             for number, plate in enumerate(entry.plates, 1):
                 text = f"-{plate.text}" if plate.text.isalnum() else ""

@@ -30,13 +30,13 @@ class FinishedPicture:
     Attributes:
         entry: Its result.
         outputs: Files to write.
-        unmade: Reason why there are none, though they were wanted.
+        drawing_error: Reason why there are none, though they were wanted.
         is_away: No server answered, or the server was too busy.
     """
 
     entry: Entry
     outputs: tuple[OutputFile, ...] = ()
-    unmade: str = ""
+    drawing_error: str = ""
     is_away: bool = False
 
 
@@ -62,24 +62,24 @@ class Recognizer:
 
     def recognize(self, source: Source) -> FinishedPicture:
         """Return the result of a picture; an error with it is part of the result."""
-        encoded = b""
+        file = b""
         try:
-            encoded = _readable(source.read())
-            answer = self.client.recognize(encoded, **self.parameters)
-            sure = tuple(plate for plate in answer if plate.text_score >= self.min_score)
-            plates = replace(answer, plates=sure)
+            file = _readable(source.read())
+            answer = self.client.recognize(file, **self.parameters)
+            sure_plates = tuple(plate for plate in answer if plate.text_score >= self.min_score)
+            plates = replace(answer, plates=sure_plates)
         except PlateError as error:
-            if may_be_too_large(error, len(encoded)) and self.client.is_ready():
-                error = PictureError(f"{error}. Does a proxy allow {len(encoded)} bytes?")
+            if may_be_too_large(error, len(file)) and self.client.is_ready():
+                error = PictureError(f"{error}. Does a proxy allow {len(file)} bytes?")
             entry = Entry(source.name, error=_plain(error))
             return FinishedPicture(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
         hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None
         latin = Entry(source.name, plates, hits=hits)
         entry = replace(latin, plates=in_cyrillic(plates)) if self.is_cyrillic else latin
         try:
-            return FinishedPicture(entry, self.maker.make(encoded, latin, source.below))
+            return FinishedPicture(entry, self.maker.make(file, latin, source.below))
         except PictureError as error:  # the server can read it, but OpenCV here cannot
-            return FinishedPicture(entry, unmade=_plain(error))
+            return FinishedPicture(entry, drawing_error=_plain(error))
 
 
 def _readable(file: bytes) -> bytes:

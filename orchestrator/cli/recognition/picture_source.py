@@ -32,7 +32,7 @@ class Source:
     is_there: bool = True
 
 
-def missing(name: str, reason: str) -> Source:
+def make_placeholder(name: str, reason: str) -> Source:
     """Return a placeholder for a name that cannot be used; reading it gives the reason."""
 
     def read() -> bytes:

@@ -37,12 +37,12 @@ class PlateTable:
         if not self._has_head:
             self._has_head = True
             yield HEAD
-        shown = entry.choose_shown(is_all=self._is_all)
+        rows = entry.choose_shown(is_all=self._is_all)
         name = to_printable(entry.picture)
-        for plate, hit in shown:
+        for plate, hit in rows:
             yield _to_row(plate, hit, name)
-        if rest := _count_rest(entry, len(shown)):
-            yield SPANNING(rest, name)
+        if summary := _count_rest(entry, len(rows)):
+            yield SPANNING(summary, name)
 
 
 def to_printable(text: str) -> str:
@@ -50,14 +50,14 @@ def to_printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else UNREAD for letter in text)
 
 
-def _count_rest(entry: Entry, shown: int) -> str:
+def _count_rest(entry: Entry, row_count: int) -> str:
     """Return the number of a picture's plates that have no row, in words; empty if all have one."""
     if not entry.plates:
         return "no plates"
-    count = len(entry.plates) - shown
+    count = len(entry.plates) - row_count
     if not count:
         return ""
-    if shown:
+    if row_count:
         return f"and {count} that cannot be read"
     return "1 plate that cannot be read" if count == 1 else f"{count} plates that cannot be read"
 
@@ -71,7 +71,7 @@ def _to_row(plate: Plate, hit: Hit | None, name: str) -> str:
 
 
 def why_unread(plate: Plate) -> str:
-    """Say why a plate's text is not shown, and its likely text."""
+    """Return why a plate's text is not shown, and its likely text."""
     if plate.candidates:
         return f"not sure enough to say, maybe {plate.candidates[0][0]}"
     if len(plate.raw_text) < SHORT:
@@ -80,8 +80,8 @@ def why_unread(plate: Plate) -> str:
 
 
 def _to_note(hit: Hit) -> str:
-    about = f" ({hit.note})" if hit.note else ""
-    nearly = {0: "", 1: ", 1 character differs"}.get(
+    note = f" ({hit.note})" if hit.note else ""
+    difference = {0: "", 1: ", 1 character differs"}.get(
         hit.distance, f", {hit.distance} characters differ"
     )
-    return to_printable(f"ON THE WATCHLIST: {hit.plate}{nearly}{about}")
+    return to_printable(f"ON THE WATCHLIST: {hit.plate}{difference}{note}")

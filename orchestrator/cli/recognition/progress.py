@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import typer
@@ -19,6 +19,8 @@ from rich.progress import (
     TextColumn,
 )
 from rich.text import Text
+
+from orchestrator.errors import PlateError
 
 REFRESHES = 4
 """Updates of the bar in a second."""
@@ -86,8 +88,9 @@ class ProgressOutput:
                 self._bar = None
 
     def _find_total(self, bar: Progress, count: Callable[[], int | None]) -> None:
-        if total := count():
-            bar.update(self._task, total=total, of=f" of {total:,}")
+        with suppress(PlateError):  # a list that cannot be read: the run reports it
+            if total := count():
+                bar.update(self._task, total=total, of=f" of {total:,}")
 
     def advance(self) -> None:
         """Advance the bar by one picture."""
@@ -118,5 +121,5 @@ class TimeLeft(ProgressColumn):
     """Hours, minutes and seconds left at that rate, once the number of pictures is known."""
 
     def render(self, task: Task) -> Text:
-        left = task.time_remaining
-        return Text("" if left is None else f"{timedelta(seconds=round(left))} left")
+        seconds = task.time_remaining
+        return Text("" if seconds is None else f"{timedelta(seconds=round(seconds))} left")

@@ -47,8 +47,8 @@ class RecognitionRun:
             ServerError: The server no longer answers; the rest was not tried.
             SettingsError: A file of results cannot be written.
         """
-        with closing(work_in_order(recognizer.recognize, sources, in_flight)) as all_done:
-            for picture in all_done:
+        with closing(work_in_order(recognizer.recognize, sources, in_flight)) as pictures:
+            for picture in pictures:
                 self._take(picture)
 
     def _take(self, picture: FinishedPicture) -> None:
@@ -58,12 +58,14 @@ class RecognitionRun:
             results.write(entry)
         for line in self.to_lines(entry):
             self.screen.show(line)
-        if picture.unmade:
-            self.screen.report(to_printable(f"{entry.picture}: cannot be drawn: {picture.unmade}"))
-        self.totals.add(entry, is_made=None not in paths and not picture.unmade)
+        if picture.drawing_error:
+            self.screen.report(
+                to_printable(f"{entry.picture}: cannot be drawn: {picture.drawing_error}")
+            )
+        self.totals.add(entry, is_made=None not in paths and not picture.drawing_error)
         self.screen.advance()
-        if said := entry.error or entry.plates.note:
-            self.screen.report(f"{to_printable(entry.picture)}: {to_printable(said)}")
+        if remark := entry.error or entry.plates.note:
+            self.screen.report(f"{to_printable(entry.picture)}: {to_printable(remark)}")
         self._away = self._away + 1 if picture.is_away else 0
         if self._away == AWAY:
             raise ServerError(f"no answer for {AWAY} pictures in a row: the rest was not tried")

@@ -56,8 +56,8 @@ class Entry:
             is_all: All plates.
         """
         hits = self.hits or (None,) * len(self.plates)
-        paired = zip(self.plates, hits, strict=True)
-        return [(plate, hit) for plate, hit in paired if is_all or plate.text or hit]
+        pairs = zip(self.plates, hits, strict=True)
+        return [(plate, hit) for plate, hit in pairs if is_all or plate.text or hit]
 
     def to_line(self) -> str:
         """Return a JSON object in one line: `picture` and `plates`, or `picture` and `error`."""
@@ -91,13 +91,13 @@ class Entry:
 
 
 def _columns_of(plate: Plate, hit: Hit | None) -> Row:
-    rounded = plate.to_dict()
+    values = plate.to_dict()
     columns: Row = {
-        name: rounded[name]
+        name: values[name]
         for name in ("text", "text_score", "raw_text", "format", "detection_score")
     }
     if plate.region:
         columns |= {"region_code": plate.region.code, "region": plate.region.name}
     if hit:
         columns |= {"watchlist": hit.plate, "watchlist_distance": hit.distance}
-    return columns | dict(zip(SIDES, rounded["xyxy"], strict=True))
+    return columns | dict(zip(SIDES, values["xyxy"], strict=True))

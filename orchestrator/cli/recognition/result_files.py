@@ -17,7 +17,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 
 STANDARD_OUTPUT = Path("-")
-Kept = tuple[str, str]
+StoredAnswer = tuple[str, str]
 """The name of a picture with an answer in a file, and the text of that answer."""
 
 
@@ -39,7 +39,7 @@ class Layout(Protocol):
     def to_text(self, entry: Entry) -> str:
         """Return the lines of a picture."""
 
-    def read(self, lines: Iterator[str]) -> Iterator[Kept]:
+    def read(self, lines: Iterator[str]) -> Iterator[StoredAnswer]:
         """Yield the complete answers; failed pictures have none."""
 
 
@@ -51,7 +51,7 @@ class JsonLines:
     def to_text(self, entry: Entry) -> str:
         return f"{entry.to_line()}\n"
 
-    def read(self, lines: Iterator[str]) -> Iterator[Kept]:
+    def read(self, lines: Iterator[str]) -> Iterator[StoredAnswer]:
         for line in lines:
             with suppress(ValueError):  # an incomplete line
                 entry = json.loads(line)
@@ -70,7 +70,7 @@ class Csv:
         rows = map(self._words.translate, entry.to_rows())
         return "".join(self._to_line(map(self._form.to_cell, row.values())) for row in rows)
 
-    def read(self, lines: Iterator[str]) -> Iterator[Kept]:
+    def read(self, lines: Iterator[str]) -> Iterator[StoredAnswer]:
         if next(lines, self.head) != self.head:
             raise SettingsError(f"wanted a CSV file that begins {self.head.strip()}, got another")
         rows = (dict(zip(COLUMNS, row, strict=True)) for row in _whole(self._cells(lines)))
@@ -137,37 +137,39 @@ def find_done(files: Sequence[tuple[Path, Layout]]) -> set[str]:
     Raises:
         SettingsError: One of several is missing, has another format, or cannot be written.
     """
-    there = [path for path, _ in files if path.exists()]
-    if not there:
+    paths = [path for path, _ in files if path.exists()]
+    if not paths:
         return set()
-    if len(there) < len(files):
-        gone = next(path for path, _ in files if path not in there)
-        raise SettingsError(f"--resume: {there[0]} is there and {gone} is not; name what is there")
+    if len(paths) < len(files):
+        missing_path = next(path for path, _ in files if path not in paths)
+        raise SettingsError(
+            f"--resume: {paths[0]} is there and {missing_path} is not; name what is there"
+        )
     try:
         names = [{name for name, _ in _read(path, layout)} for path, layout in files]
-        finished = set.intersection(*names)
+        finished_names = set.intersection(*names)
         for path, layout in files:
-            _keep(path, layout, finished)
+            _keep(path, layout, finished_names)
     except OSError as error:
-        raise _unwritable(Path(error.filename or there[0]), error) from error
-    return finished
+        raise _unwritable(Path(error.filename or paths[0]), error) from error
+    return finished_names
 
 
-def _read(path: Path, layout: Layout) -> Iterator[Kept]:
+def _read(path: Path, layout: Layout) -> Iterator[StoredAnswer]:
     with open_text(path, "r") as file:
-        whole = (line for line in file if line.endswith("\n"))
+        whole_lines = (line for line in file if line.endswith("\n"))
         try:
-            yield from layout.read(whole)
+            yield from layout.read(whole_lines)
         except (SettingsError, csv.Error) as error:
             raise SettingsError(f"--resume: {path}: {error}") from error
 
 
-def _keep(path: Path, layout: Layout, finished: set[str]) -> None:
+def _keep(path: Path, layout: Layout, names: set[str]) -> None:
     """Rewrite a file with only the finished pictures; the old one stays until it is complete."""
     part = path.resolve().with_name(f"{path.name}.part")
     with open_text(part, "w") as file:
         file.write(layout.head)
-        file.writelines(text for name, text in _read(path, layout) if name in finished)
+        file.writelines(text for name, text in _read(path, layout) if name in names)
     os.replace(part, path.resolve())  # noqa: PTH105 - its error names both files
 
 

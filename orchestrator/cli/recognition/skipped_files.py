@@ -21,19 +21,19 @@ CLIP_HINT = "to read a clip: plates watch --once clip.mp4"
 HEIC_HINT = "to read HEIC files: pip install pillow-heif"
 
 
-class Skipped:
+class SkippedFiles:
     """The files that were not sent to the server, with the reasons.
 
     Attributes:
         kinds: Files that are no readable pictures, by their suffix.
-        special: Named pipes, sockets and devices.
-        made: Drawings and crops that this command wrote.
+        special_files: Named pipes, sockets and devices.
+        own_files: Drawings and crops that this command wrote.
     """
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()
-        self.special = 0
-        self.made = 0
+        self.special_files = 0
+        self.own_files = 0
 
     def is_picture(self, path: PurePath) -> bool:
         """Tell whether a file has the name of a picture; count it if it has not."""
@@ -46,19 +46,19 @@ class Skipped:
     def report(self) -> Iterator[str]:
         """Yield a sentence for each reason."""
         if count := self.kinds.total():
-            named = [f"{number} {kind}" for kind, number in self.kinds.most_common(MAX_KINDS)]
+            counts = [f"{number} {kind}" for kind, number in self.kinds.most_common(MAX_KINDS)]
             if len(self.kinds) > MAX_KINDS:
-                named.append("others")
+                counts.append("others")
             are = "is" if count == 1 else "are"
-            yield f"skipped {_files(count)} that {are} not {WANTED}: {', '.join(named)}"
+            yield f"skipped {_files(count)} that {are} not {WANTED}: {', '.join(counts)}"
         if self.kinds.keys() & heic.SUFFIXES:
             yield HEIC_HINT
         if self.kinds.keys() & CLIPS:
             yield CLIP_HINT
-        if self.special:
-            yield f"skipped {_files(self.special)}: a named pipe, a socket or a device"
-        if self.made:
-            yield f"skipped {_files(self.made)} that an earlier --annotate or --crops wrote"
+        if self.special_files:
+            yield f"skipped {_files(self.special_files)}: a named pipe, a socket or a device"
+        if self.own_files:
+            yield f"skipped {_files(self.own_files)} that an earlier --annotate or --crops wrote"
 
 
 def _files(count: int) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 from orchestrator.cli.recognition import zip_archives
 from orchestrator.cli.recognition.address_policy import AddressPolicy
 from orchestrator.cli.recognition.downloads import is_url, picture_at
-from orchestrator.cli.recognition.picture_source import Source, missing
-from orchestrator.cli.recognition.skipped_files import WANTED, Skipped
+from orchestrator.cli.recognition.picture_source import Source, make_placeholder
+from orchestrator.cli.recognition.skipped_files import WANTED, SkippedFiles
 from orchestrator.errors import PictureError
 from orchestrator.host.text_lines import decode
 from orchestrator.imaging.files import is_crop, is_drawing, read_file
@@ -28,7 +28,7 @@ class PictureFinder:
     """Finds the pictures for names, and notes the files that it skips.
 
     Attributes:
-        skipped: Files of folders and archives that are no pictures.
+        skipped_files: Files of folders and archives that are no pictures.
     """
 
     def __init__(
@@ -47,102 +47,104 @@ class PictureFinder:
             private_addresses: URLs of lists and redirects may lead to private addresses.
             report: Called for each folder and archive without pictures.
         """
-        self.skipped = Skipped()
+        self.skipped_files = SkippedFiles()
         self._is_recursive = is_recursive
         self._with_crops = with_crops
         self._private_addresses = private_addresses
         self._report = report
 
-    def find(self, named: Iterable[str], *, is_list: bool = False) -> Iterator[Source]:
+    def find(self, names: Iterable[str], *, is_list: bool = False) -> Iterator[Source]:
         """Yield the named pictures, in order.
 
         Args:
-            named: Names: each a file, a folder, a zip archive, a URL, a pattern with `*`, `?` or
+            names: Each a file, a folder, a zip archive, a URL, a pattern with `*`, `?` or
                 `[]`, or `-` for standard input.
             is_list: The names come from a list; the user did not type them.
         """
-        reach = AddressPolicy.PUBLIC if is_list else AddressPolicy.TYPED
-        reach = AddressPolicy.ALL if self._private_addresses else reach
-        for name in named:
+        policy = AddressPolicy.PUBLIC if is_list else AddressPolicy.TYPED
+        policy = AddressPolicy.ALL if self._private_addresses else policy
+        for name in names:
             if name == STANDARD_INPUT:
                 yield Source("-", Path("stdin"), read_standard_input)
             elif is_url(name):
-                yield picture_at(name, reach)
+                yield picture_at(name, policy)
             else:
                 yield from self._on_disk(name)
 
     def _on_disk(self, name: str) -> Iterator[Source]:
         if os.path.lexists(name):
-            yield from self._named(Path(name))
+            yield from self._at_path(Path(name))
         elif glob.has_magic(name):
-            yield from self._matching(name)
+            yield from self._match(name)
         else:
-            yield missing(name, "no such file or folder")
+            yield make_placeholder(name, "no such file or folder")
 
-    def _named(self, path: Path) -> Iterator[Source]:
+    def _at_path(self, path: Path) -> Iterator[Source]:
         """Yield the pictures of a path; a named file is a picture, whatever its suffix."""
         if os.path.isdir(path):  # noqa: PTH112 - it never raises
             yield from self._or_report(path, "folder", self._below(path, path))
         elif path.suffix.lower() == zip_archives.SUFFIX:
             try:
-                inside = zip_archives.pictures_in(path, self.skipped)
-                yield from self._or_report(path, "archive", inside)
+                sources = zip_archives.pictures_in(path, self.skipped_files)
+                yield from self._or_report(path, "archive", sources)
             except PictureError as error:
-                yield missing(str(path), str(error))
+                yield make_placeholder(str(path), str(error))
         else:
             yield _file(path, Path(path.name))
 
-    def _matching(self, pattern: str) -> Iterator[Source]:
+    def _match(self, pattern: str) -> Iterator[Source]:
         """Yield the pictures that match a pattern; other files are counted, as in a folder."""
         parts = takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts)
         top = Path(*parts)
         matches = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 - any root
         if not matches:
-            yield missing(pattern, "no file has such a name")
+            yield make_placeholder(pattern, "no file has such a name")
         for path in matches:
             if path.is_dir() and "**" in pattern:
                 continue  # its pictures match by themselves
             if path.is_dir() or path.suffix.lower() == zip_archives.SUFFIX:
-                yield from self._named(path)
+                yield from self._at_path(path)
             elif self._is_picture(path):
                 yield _file(path, path.relative_to(top))
 
-    def _or_report(self, path: Path, kind: str, inside: Iterator[Source]) -> Iterator[Source]:
+    def _or_report(self, path: Path, kind: str, sources: Iterator[Source]) -> Iterator[Source]:
         """Yield the pictures inside, and report if there are none."""
         is_empty = True
-        for source in inside:
+        for source in sources:
             is_empty = False
             yield source
         if is_empty:
             self._report(f"{path}: no pictures in this {kind} ({WANTED})")
 
-    def _below(self, folder: Path, top: Path, entered: set[str] | None = None) -> Iterator[Source]:
+    def _below(
+        self, folder: Path, top: Path, real_folders: set[str] | None = None
+    ) -> Iterator[Source]:
         """Yield a folder's pictures in the order of their paths, without hidden ones."""
-        entered = {os.path.realpath(top)} if entered is None else entered
+        real_folders = {os.path.realpath(top)} if real_folders is None else real_folders
         try:
             with os.scandir(folder) as entries:
-                inside = sorted((entry.name, entry.is_dir()) for entry in entries)
+                names = sorted((entry.name, entry.is_dir()) for entry in entries)
         except OSError as error:
-            yield missing(str(folder), f"cannot be read: {error.strerror}")
+            yield make_placeholder(str(folder), f"cannot be read: {error.strerror}")
             return
-        for name, is_folder in inside:
+        for name, is_folder in names:
             path = folder / name
             if name.startswith("."):
                 continue
             if not is_folder:
                 if self._is_picture(path):
                     yield _file(path, path.relative_to(top))
-            elif self._is_recursive and _enter(path, top, entered):
-                yield from self._below(path, top, entered)
+            elif self._is_recursive and _enter(path, top, real_folders):
+                yield from self._below(path, top, real_folders)
 
     def _is_picture(self, path: Path) -> bool:
-        if not self.skipped.is_picture(path):
+        if not self.skipped_files.is_picture(path):
             return False
         if _is_special(path):
-            self.skipped.special += 1
+            self.skipped_files.special_files += 1
             return False
         is_made = is_drawing(path) or (not self._with_crops and is_crop(path))
-        self.skipped.made += is_made
+        self.skipped_files.own_files += is_made
         return not is_made
 
 
@@ -214,11 +216,11 @@ def _read(path: Path) -> bytes:
         raise PictureError(str(error).removeprefix(f"{path}: ")) from error
 
 
-def _enter(folder: Path, top: Path, entered: set[str]) -> bool:
+def _enter(folder: Path, top: Path, real_folders: set[str]) -> bool:
     """Tell whether to enter a folder: only once, and by its own path rather than by a link."""
     real = os.path.realpath(folder)
     is_shortcut = folder.is_symlink() and Path(real).is_relative_to(os.path.realpath(top))
-    if real in entered or is_shortcut:
+    if real in real_folders or is_shortcut:
         return False
-    entered.add(real)
+    real_folders.add(real)
     return True

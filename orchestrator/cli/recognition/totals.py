@@ -34,26 +34,26 @@ class Totals:
     """Counts of a run.
 
     Attributes:
-        before: Pictures that an earlier run finished.
+        earlier_pictures: Pictures that an earlier run finished.
         pictures: Pictures finished now, including failed ones.
         plates: Plates found.
-        read: Plates with a text.
-        flagged: Plates on the watchlist.
-        failed: Pictures that have no answer, or whose drawing could not be written.
+        texts: Plates with a text.
+        hits: Plates on the watchlist.
+        failures: Pictures that have no answer, or whose drawing could not be written.
         drawings: Drawings that were written.
         crops: Crops that were written.
-        began: Time of the start.
+        started_s: Monotonic time of the start.
     """
 
-    before: int = 0
+    earlier_pictures: int = 0
     pictures: int = 0
     plates: int = 0
-    read: int = 0
-    flagged: int = 0
-    failed: int = 0
+    texts: int = 0
+    hits: int = 0
+    failures: int = 0
     drawings: MadeFiles = field(default_factory=MadeFiles)
     crops: MadeFiles = field(default_factory=MadeFiles)
-    began: float = field(default_factory=time.monotonic)
+    started_s: float = field(default_factory=time.monotonic)
 
     def add(self, entry: Entry, *, is_made: bool) -> None:
         """Count a picture.
@@ -64,23 +64,23 @@ class Totals:
         """
         self.pictures += 1
         self.plates += len(entry.plates)
-        self.read += len(entry.plates.texts)
-        self.flagged += sum(hit is not None for hit in entry.hits or ())
-        self.failed += bool(entry.error) or not is_made
+        self.texts += len(entry.plates.texts)
+        self.hits += sum(hit is not None for hit in entry.hits or ())
+        self.failures += bool(entry.error) or not is_made
 
     def report(self, *, has_watchlist: bool) -> Iterator[str]:
         """Yield the sentences of the summary."""
-        seconds = time.monotonic() - self.began
+        seconds = time.monotonic() - self.started_s
         if self.drawings.count:
             yield f"{_count(self.drawings.count, 'picture')} drawn in {self.drawings.place}"
         if self.crops.count:
             yield f"{_count(self.crops.count, 'plate')} cut out to {self.crops.place}"
-        if self.before:
-            yield f"{_count(self.before, 'picture')} were done before"
+        if self.earlier_pictures:
+            yield f"{_count(self.earlier_pictures, 'picture')} were done before"
         rate = f", {self.pictures / seconds:.1f} a second" if self.pictures > 1 else ""
-        plates = f"{_count(self.plates, 'plate')} found, {self.read:,} read"
-        flagged = f", {self.flagged:,} on the watchlist" if has_watchlist else ""
-        failed = f", {_count(self.failed, 'picture')} failed" if self.failed else ""
+        plates = f"{_count(self.plates, 'plate')} found, {self.texts:,} read"
+        flagged = f", {self.hits:,} on the watchlist" if has_watchlist else ""
+        failed = f", {_count(self.failures, 'picture')} failed" if self.failures else ""
         summary = f"{_count(self.pictures, 'picture')} in {seconds:.1f} s{rate}"
         yield f"{summary}: {plates}{flagged}{failed}"
 

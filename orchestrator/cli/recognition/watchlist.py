@@ -71,13 +71,11 @@ class Watchlist:
         A plate whose text has a low score is looked up by its best reading.
         """
         text = plate.text or (plate.candidates[0][0] if plate.candidates else plate.raw_text)
-        near = {entry for shorter in _shorten(text, self._distance) for entry in self._of(shorter)}
-        hits = [Hit(entry, self._notes[entry], edit_distance(text, entry)) for entry in near]
-        best = min(hits, key=lambda hit: (hit.distance, hit.plate), default=None)
-        return best if best and best.distance <= self._distance else None
-
-    def _of(self, shorter: str) -> list[str]:
-        return self._shortened.get(shorter, [])
+        shortened = _shorten(text, self._distance)
+        entries = {entry for shorter in shortened for entry in self._shortened.get(shorter, ())}
+        hits = [Hit(entry, self._notes[entry], edit_distance(text, entry)) for entry in entries]
+        nearest = min(hits, key=lambda hit: (hit.distance, hit.plate), default=None)
+        return nearest if nearest and nearest.distance <= self._distance else None
 
 
 def read_watchlist(
@@ -106,7 +104,7 @@ def read_watchlist(
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"watchlist: {path}: cannot be read: {reason}") from error
     notes: dict[str, str] = {}
-    unknown: list[str] = []
+    messages: list[str] = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -117,14 +115,14 @@ def read_watchlist(
                 f"blanks, got {line.strip()!r}"
             )
         if not _is_known(plate, formats):
-            unknown.append(f"watchlist: {path}: line {number}: {plate!r} is no known kind of plate")
+            messages.append(f"line {number}: {plate!r} is no known kind of plate")
         notes[plate] = note
     if not notes:
         raise SettingsError(f"watchlist: {path}: wanted a plate a line, got none")
-    for message in unknown[:MAX_REPORTED]:
-        report(f"{message}; it is looked for as it stands")
-    if len(unknown) > MAX_REPORTED:
-        report(f"watchlist: {path}: {len(unknown) - MAX_REPORTED:,} more lines of no known kind")
+    for message in messages[:MAX_REPORTED]:
+        report(f"watchlist: {path}: {message}; it is looked for as it stands")
+    if len(messages) > MAX_REPORTED:
+        report(f"watchlist: {path}: {len(messages) - MAX_REPORTED:,} more lines of no known kind")
     return Watchlist(notes, distance)
 
 
@@ -133,12 +131,12 @@ def _split(line: str, formats: Formats) -> tuple[str, str]:
 
     The plate is the first word, or several words if only together they have a known kind.
     """
-    together = ""
+    plate = ""
     for word in WORD.finditer(line):
-        together += to_latin(word[1])
-        if _is_known(together, formats):
-            return together, line[word.end() :]
-        if word[2].strip() or len(together) >= MAX_LENGTH:  # the note follows a comma
+        plate += to_latin(word[1])
+        if _is_known(plate, formats):
+            return plate, line[word.end() :]
+        if word[2].strip() or len(plate) >= MAX_LENGTH:  # the note follows a comma
             break
     plate, note = [*BEHIND.split(line, maxsplit=1), ""][:2]
     return to_latin(plate), note
@@ -148,7 +146,7 @@ def _is_known(plate: str, formats: Formats) -> bool:
     return any(formats.format_of(plate, lines) for lines in (1, 2))
 
 
-def _shorten(text: str, most: int) -> Iterator[str]:
+def _shorten(text: str, max_omissions: int) -> Iterator[str]:
     """Yield once each text that is left after leaving out up to this many characters."""
-    for left_out in range(min(most, len(text)) + 1):
-        yield from {"".join(letters) for letters in combinations(text, len(text) - left_out)}
+    for omissions in range(min(max_omissions, len(text)) + 1):
+        yield from {"".join(letters) for letters in combinations(text, len(text) - omissions)}

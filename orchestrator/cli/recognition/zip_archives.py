@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from orchestrator.cli.recognition.picture_source import MAX_BYTES, MAX_MB, Source
-from orchestrator.cli.recognition.skipped_files import Skipped
+from orchestrator.cli.recognition.skipped_files import SkippedFiles
 from orchestrator.errors import PictureError
 
 SUFFIX = ".zip"
@@ -24,7 +24,7 @@ UNREADABLE = RuntimeError
 """Errors of zipfile for a member that is encrypted, or packed by an unknown method."""
 
 
-def pictures_in(path: Path, skipped: Skipped) -> Iterator[Source]:
+def pictures_in(path: Path, skipped_files: SkippedFiles) -> Iterator[Source]:
     """Yield the pictures of an archive, in the order of their names, without hidden ones.
 
     The archive stays open until the last picture has been read and released.
@@ -36,10 +36,10 @@ def pictures_in(path: Path, skipped: Skipped) -> Iterator[Source]:
         archive = zipfile.ZipFile(path)
     except DAMAGED as error:
         raise PictureError(f"cannot be read as a zip archive: {error}") from error
-    named = sorted((_name_of(member), at) for at, member in enumerate(archive.infolist()))
-    for name, at in named:
+    names = sorted((_name_of(member), at) for at, member in enumerate(archive.infolist()))
+    for name, at in names:
         member, inside = archive.infolist()[at], PurePosixPath(name)
-        if member.is_dir() or _is_hidden(inside) or not skipped.is_picture(inside):
+        if member.is_dir() or _is_hidden(inside) or not skipped_files.is_picture(inside):
             continue
         yield Source(f"{path}/{inside}", _below(inside), partial(_read, archive, member))
 
@@ -66,10 +66,9 @@ def _name_of(member: zipfile.ZipInfo) -> str:
 
 def _is_hidden(inside: PurePosixPath) -> bool:
     """Tell whether a member is hidden, as in a folder, or is a file that macOS adds to archives."""
-    hidden = (
+    return any(
         part == "__MACOSX" or (part.startswith(".") and part != "..") for part in inside.parts
     )
-    return any(hidden)
 
 
 def _below(inside: PurePosixPath) -> Path:

@@ -20,10 +20,10 @@ def test_the_code_reads_the_table(
 ) -> None:
     pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
-    parts = ResultParts(StorageFolder.named("plates", {}))
+    parts = ResultParts(StorageFolder.parse("plates", {}))
     parts.check_writable()
-    more = {"archive": "photos", "bytes": 1}
-    rows = [row | more for row in Entry("photos/1.jpg", error="damaged").to_rows()]
+    extra_columns = {"archive": "photos", "bytes": 1}
+    rows = [row | extra_columns for row in Entry("photos/1.jpg", error="damaged").to_rows()]
     parts.write("part-0a.parquet", rows)
     exec(compile(CODE, "docs/archive.md", "exec"), {})
     assert "photos/1.jpg damaged" in re.sub(" +", " ", capsys.readouterr().out)

@@ -84,15 +84,16 @@ def test_an_archive_in_object_storage_becomes_a_table_there_though_an_actor_is_k
 
         with start(environ) as run:
             until(lambda: count_parts(storage) > 2, "parts", within_s=120, every_s=0.1)
-            (first,) = find_actors()
-            os.kill(int(first), signal.SIGKILL)
-            _, told = run.communicate()
+            (first_actor,) = find_actors()
+            os.kill(int(first_actor), signal.SIGKILL)
+            _, output = run.communicate()
         rows, actors = read_rows(), find_actors()
         storage.delete_file("cameras/gate/broken.jpg")
-        with start(environ) as again:  # nothing is left to do: Ray, which takes seconds, stays away
-            _, told_again = again.communicate()
-    messages = told.splitlines()
-    assert run.returncode == 1, told
+        # Nothing is left to do, so Ray, whose start takes seconds, is not started.
+        with start(environ) as second_run:
+            _, second_output = second_run.communicate()
+    messages = output.splitlines()
+    assert run.returncode == 1, output
     assert messages[0] == "s3://cameras/gate/broken.jpg: damaged picture"
     assert messages[1] == "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .txt"
     assert messages[2].endswith("6 plates found, 6 read, 1 picture failed")
@@ -101,8 +102,8 @@ def test_an_archive_in_object_storage_becomes_a_table_there_though_an_actor_is_k
         f"s3://{path}" for path in (*PICTURES, "cameras/gate/broken.jpg")
     )
     assert len(actors) == 2  # the one that died, and the next
-    assert again.returncode == 0
-    assert "6 pictures were done before" in told_again.splitlines()
+    assert second_run.returncode == 0
+    assert "6 pictures were done before" in second_output.splitlines()
 
 
 def count_parts(storage: Any) -> int:

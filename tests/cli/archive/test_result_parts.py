@@ -16,7 +16,7 @@ NAME = "part-0a.parquet"
 
 @pytest.fixture
 def parts(tmp_path: Path) -> ResultParts:
-    return ResultParts(StorageFolder.named(f"{tmp_path}/new/out", {}))
+    return ResultParts(StorageFolder.parse(f"{tmp_path}/new/out", {}))
 
 
 def test_checking_leaves_nothing_behind(parts: ResultParts, tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_checking_leaves_nothing_behind(parts: ResultParts, tmp_path: Path) -> N
     assert [*(tmp_path / "new" / "out").iterdir()] == []
     (tmp_path / "out").write_text("")
     with pytest.raises(SettingsError, match="out: "):
-        ResultParts(StorageFolder.named(f"{tmp_path}/out", {})).check_writable()
+        ResultParts(StorageFolder.parse(f"{tmp_path}/out", {})).check_writable()
 
 
 def test_columns_are_those_of_recognize_and_two_more(parts: ResultParts, tmp_path: Path) -> None:
@@ -34,9 +34,9 @@ def test_columns_are_those_of_recognize_and_two_more(parts: ResultParts, tmp_pat
     other = Parquet(tmp_path / "recognize.parquet")
     other.write(Entry("a/1.jpg"))
     other.close()
-    written = parquet.read_table(tmp_path / "new" / "out" / NAME)
-    assert written.drop_columns([*MORE]) == parquet.read_table(tmp_path / "recognize.parquet")
-    assert written.select(MORE).to_pylist() == [{"archive": "a", "bytes": 3}]
+    table = parquet.read_table(tmp_path / "new" / "out" / NAME)
+    assert table.drop_columns([*MORE]) == parquet.read_table(tmp_path / "recognize.parquet")
+    assert table.select(MORE).to_pylist() == [{"archive": "a", "bytes": 3}]
     assert parts.find() == {NAME}
     assert [path.name for path in (tmp_path / "new" / "out").iterdir()] == [NAME]
 
@@ -101,7 +101,7 @@ def test_what_is_removed_is_gone_after_a_power_cut(parts: ResultParts, disk: Dis
 
 def test_new_folders_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Disk(monkeypatch)
-    ResultParts(StorageFolder.named(f"{tmp_path}/new/out", {})).check_writable()
+    ResultParts(StorageFolder.parse(f"{tmp_path}/new/out", {})).check_writable()
     assert disk.synced[:2] == [(tmp_path.name[:10], ["new"]), ("new", ["out"])]
 
 

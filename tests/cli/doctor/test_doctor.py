@@ -53,39 +53,41 @@ def test_nothing_hinders_a_start_here(options) -> None:
 def test_each_hindrance_is_told(options) -> None:
     machine = replace(describe_machine(options.listening), usable_bytes=64 * MIB)
     with socket.create_server(("127.0.0.1", options.grpc_port)):
-        taken = check_port(options.listening[1])
-        found = [*checks.find_hindrances(options, replace(machine, ports=(taken,)))]
-    assert len(found) == 2
-    assert found[0].startswith(f"grpc_port: wanted a free port, got {options.grpc_port} (")
-    assert found[0].endswith("; choose another with --grpc-port")
-    assert found[1].startswith("memory: wanted ")
+        port = check_port(options.listening[1])
+        hindrances = [*checks.find_hindrances(options, replace(machine, ports=(port,)))]
+    assert len(hindrances) == 2
+    assert hindrances[0].startswith(f"grpc_port: wanted a free port, got {options.grpc_port} (")
+    assert hindrances[0].endswith("; choose another with --grpc-port")
+    assert hindrances[1].startswith("memory: wanted ")
 
 
 def test_missing_packages_are_one_hindrance_with_what_brings_them(options, monkeypatch) -> None:
-    monkeypatch.setattr(checks, "find_missing", lambda: ["torch", "openvino"])
-    first, *others = checks.find_hindrances(options, describe_machine(options.listening))
-    assert first == (
+    monkeypatch.setattr(checks, "find_missing_packages", lambda: ["torch", "openvino"])
+    hindrance, *other_hindrances = checks.find_hindrances(
+        options, describe_machine(options.listening)
+    )
+    assert hindrance == (
         "packages: wanted torch, openvino for serving, got none; pip install -e '.[server]' in the "
         "checkout brings them"
     )
-    assert others == []
+    assert other_hindrances == []
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         pytest.param("no file", "no file; git restore weights model_repo", id="without-advice"),
         pytest.param("no file; make it", "no file; make it", id="with-its-own"),
     ],
 )
-def test_each_hindrance_has_an_advice(options, monkeypatch, error: str, told: str) -> None:
+def test_each_hindrance_has_an_advice(options, monkeypatch, error: str, message: str) -> None:
     def fail(_: ServerOptions) -> None:
         raise SettingsError(error)
 
     monkeypatch.setattr(checks, "find_exports", fail)
-    (one,) = checks.find_hindrances(options, describe_machine(options.listening))
-    assert one.startswith(told)
-    assert one.count(";") == 1
+    (hindrance,) = checks.find_hindrances(options, describe_machine(options.listening))
+    assert hindrance.startswith(message)
+    assert hindrance.count(";") == 1
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_a_program_that_cannot_run_is_told(write, code: str, message: str) -> No
 
 class TestGpu:
     @pytest.mark.parametrize(
-        ("build", "reason", "told"),
+        ("build", "reason", "message"),
         [
             pytest.param("2.13.0+cpu", "", r"torch 2.13.0\+cpu has no CUDA", id="CPU build"),
             pytest.param("2.13.0+cu130", "driver too old", "driver too old", id="old driver"),
@@ -122,11 +124,11 @@ class TestGpu:
         ],
     )
     def test_why_it_is_not_used_is_told(
-        self, monkeypatch, build: str, reason: str, told: str
+        self, monkeypatch, build: str, reason: str, message: str
     ) -> None:
         monkeypatch.setattr(checks.metadata, "version", lambda _: build)
         monkeypatch.setattr(checks, "explain_no_gpu", lambda: reason)
-        assert re.search(told, checks.explain_cpu())
+        assert re.search(message, checks.explain_cpu())
 
     def test_it_is_what_a_server_would_use(self, monkeypatch) -> None:
         monkeypatch.setattr("orchestrator.serving.supervisor.options.has_gpu", lambda: True)
@@ -137,8 +139,8 @@ class TestGpu:
     def test_names_and_drivers_come_from_its_program(self, write, monkeypatch) -> None:
         program = write("nvidia-smi", "echo 'NVIDIA H100, 80GB, 550.54'; echo 'NVIDIA T4, 550.54'")
         monkeypatch.setenv("PATH", str(program.parent), prepend=":")
-        found = ("NVIDIA H100, 80GB, driver 550.54", "NVIDIA T4, driver 550.54")
-        assert find_gpus() == found
+        gpus = ("NVIDIA H100, 80GB, driver 550.54", "NVIDIA T4, driver 550.54")
+        assert find_gpus() == gpus
 
     @pytest.mark.parametrize("code", ["exit 9", "exec no-such-program"])
     def test_a_program_that_fails_names_none(self, write, monkeypatch, code: str) -> None:
@@ -177,7 +179,7 @@ HEALTHY = Diagnosis(
 
 def test_a_text_tells_each_fact_in_a_line() -> None:
     lines = [" ".join(line.split()) for line in to_text(HEALTHY).splitlines()]
-    wanted = {
+    expected_lines = {
         "Python 3.11.7, libpython3.11.so.1.0",
         "cores 2 of 8",
         "instructions AVX2, VNNI",
@@ -192,18 +194,18 @@ def test_a_text_tells_each_fact_in_a_line() -> None:
         "- the first start exports",
         "A server would start.",
     }
-    assert wanted - {*lines} == set()
+    assert expected_lines - {*lines} == set()
 
 
 def test_json_has_the_same() -> None:
-    told = json.loads(to_json(replace(HEALTHY, hindrances=("one",))))
-    assert (told["would_start"], told["hindrances"]) == (False, ["one"])
-    assert told["machine"]["ports"][1] == {"number": 8001, "problem": "grpc_port: taken"}
-    assert (told["server"]["engine"], told["versions"]["torch"]) == ("openvino-int8", None)
+    output = json.loads(to_json(replace(HEALTHY, hindrances=("one",))))
+    assert (output["would_start"], output["hindrances"]) == (False, ["one"])
+    assert output["machine"]["ports"][1] == {"number": 8001, "problem": "grpc_port: taken"}
+    assert (output["server"]["engine"], output["versions"]["torch"]) == ("openvino-int8", None)
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "anonymous_text"),
     [
         pytest.param("no such file: /srv/plates/weights", "no such file: ./weights", id="checkout"),
         pytest.param("got /opt/anna/x", "got ~/x", id="home"),
@@ -215,10 +217,10 @@ def test_json_has_the_same() -> None:
         pytest.param("/srv/plates-2/x", "/srv/plates-2/x", id="another-folder"),
     ],
 )
-def test_names_are_left_out(monkeypatch, text: str, wanted: str) -> None:
+def test_names_are_left_out(monkeypatch, text: str, anonymous_text: str) -> None:
     monkeypatch.setattr("platform.node", lambda: "gate7")
     monkeypatch.setattr(report, "_name_user", lambda: "anna")
-    assert anonymize(text, {"/srv/plates": ".", "/opt/anna": "~"}) == wanted
+    assert anonymize(text, {"/srv/plates": ".", "/opt/anna": "~"}) == anonymous_text
 
 
 HEAVY = {"torch", "openvino", "cv2", "tritonclient"}
@@ -237,24 +239,26 @@ def test_the_exit_code_says_whether_a_server_would_start(
     monkeypatch, hindrances: tuple[str, ...], status: int
 ) -> None:
     monkeypatch.setattr(diagnosis, "find_hindrances", lambda *_: hindrances)
-    done = CliRunner().invoke(app, ["doctor"])
-    assert done.exit_code == status
-    assert ("A server would start." in done.stdout) is not bool(status)
-    told = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
-    assert told["would_start"] is not bool(status)
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == status
+    assert ("A server would start." in result.stdout) is not bool(status)
+    output = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
+    assert output["would_start"] is not bool(status)
 
 
 def test_no_heavy_package_is_imported() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", COMMAND], capture_output=True, text=True, check=False
     )
-    assert "This machine" in done.stdout
-    assert done.stderr == "[]\n"
+    assert "This machine" in process.stdout
+    assert process.stderr == "[]\n"
 
 
 def test_a_client_alone_is_told_what_serving_needs(client_only: ClientOnly) -> None:
-    done = client_only.in_checkout().plates("doctor")
-    assert done.returncode == 1
-    assert done.stderr == ""
-    assert re.search(r"- packages: wanted .*nvidia-pytriton, .*torch, .* for serving", done.stdout)
-    assert "A server would use" not in done.stdout
+    process = client_only.in_checkout().plates("doctor")
+    assert process.returncode == 1
+    assert process.stderr == ""
+    assert re.search(
+        r"- packages: wanted .*nvidia-pytriton, .*torch, .* for serving", process.stdout
+    )
+    assert "A server would use" not in process.stdout

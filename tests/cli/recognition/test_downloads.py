@@ -23,19 +23,19 @@ class Pages(BaseHTTPRequestHandler):
     credentials: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
-        here = "{}:{}".format(*self.server.server_address[:2])
-        places = {
+        address = "{}:{}".format(*self.server.server_address[:2])
+        redirects = {
             "/moved": "/car.jpg", "/to-file": "file:///etc/passwd", "/circle": "/circle",
-            "/whole": f"http://{here}/car.jpg",
-            "/by-name": f"http://{here}/car.jpg".replace("127.0.0.1", "localhost"),
-            "/aside": f"http://{here}/car.jpg".replace("0.1", "0.2"),
+            "/whole": f"http://{address}/car.jpg",
+            "/by-name": f"http://{address}/car.jpg".replace("127.0.0.1", "localhost"),
+            "/aside": f"http://{address}/car.jpg".replace("0.1", "0.2"),
         }  # fmt: skip
         self.access.append(self.path)
         self.credentials.append(self.headers.get("authorization", ""))
-        status = 302 if self.path in places else 404 if self.path == "/gone" else 200
+        status = 302 if self.path in redirects else 404 if self.path == "/gone" else 200
         self.send_response(status)
-        if self.path in places:
-            self.send_header("Location", places[self.path])
+        if self.path in redirects:
+            self.send_header("Location", redirects[self.path])
         self.end_headers()
         if self.path == "/slow":
             while not self.is_over.wait(0.02):
@@ -62,7 +62,7 @@ def web() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("user", "sent"),
+    ("user", "credentials"),
     [
         pytest.param("admin:pw@", "admin:pw", id="plain"),
         pytest.param("admin:p%40s%3as@", "admin:p@s:s", id="quoted"),
@@ -70,15 +70,17 @@ def web() -> Iterator[str]:
         pytest.param("admin@", "admin:", id="no password"),
     ],
 )
-def test_a_user_and_password_are_sent_and_never_shown(web: str, user: str, sent: str) -> None:
+def test_a_user_and_password_are_sent_and_never_shown(
+    web: str, user: str, credentials: str
+) -> None:
     Pages.credentials.clear()
     source = picture_at(web.replace("http://", f"http://{user}") + "/moved", AddressPolicy.TYPED)
     assert source.read() == PICTURE
-    assert Pages.credentials == [f"Basic {b64encode(sent.encode()).decode()}"] * 2
+    assert Pages.credentials == [f"Basic {b64encode(credentials.encode()).decode()}"] * 2
     assert source.name == f"{web}/moved"
-    with pytest.raises(PictureError) as refused:
+    with pytest.raises(PictureError) as failure:
         fetch(f"http://{user}127.0.0.1:1/car.jpg", AddressPolicy.TYPED)
-    assert "admin" not in str(refused.value)
+    assert "admin" not in str(failure.value)
 
 
 def test_another_host_gets_no_password(web: str) -> None:
@@ -89,9 +91,9 @@ def test_another_host_gets_no_password(web: str) -> None:
 
 def test_a_certificate_that_is_not_trusted_is_one_sentence(tmp_path, capfd) -> None:
     certificate = make_certificate(tmp_path, "DNS:localhost")
-    wanted = r"^cannot be fetched: its certificate is not trusted: self-signed certificate. SSL_"
-    untrusted = listening(over_tls(lambda _: None, certificate))
-    with untrusted as address, pytest.raises(PictureError, match=wanted):
+    message = r"^cannot be fetched: its certificate is not trusted: self-signed certificate. SSL_"
+    server = listening(over_tls(lambda _: None, certificate))
+    with server as address, pytest.raises(PictureError, match=message):
         fetch(f"https://{address.replace('127.0.0.1', 'localhost')}/car.jpg", AddressPolicy.TYPED)
     assert capfd.readouterr().err == ""
 
@@ -123,17 +125,17 @@ def test_a_redirect_to_a_private_address_is_followed_where_it_is_allowed(web: st
 
 
 def test_a_connection_that_was_allowed_does_not_serve_others(web: str) -> None:
-    for allowed in (AddressPolicy.TYPED, AddressPolicy.ALL):
-        assert fetch(f"{web}/car.jpg", allowed) == PICTURE
+    for policy in (AddressPolicy.TYPED, AddressPolicy.ALL):
+        assert fetch(f"{web}/car.jpg", policy) == PICTURE
     with pytest.raises(PictureError, match="wanted a public address"):
         fetch(f"{web}/car.jpg", AddressPolicy.PUBLIC)
 
 
 def test_a_picture_that_is_too_large_or_too_slow_is_not_received_whole(web: str) -> None:
     with pytest.raises(PictureError, match="got a larger one"):
-        fetch(f"{web}/car.jpg", AddressPolicy.ALL, most_bytes=100)
+        fetch(f"{web}/car.jpg", AddressPolicy.ALL, max_bytes=100)
     with pytest.raises(PictureError, match="wanted a picture in time, got a part of one"):
-        fetch(f"{web}/slow", AddressPolicy.ALL, most_s=0.2)
+        fetch(f"{web}/slow", AddressPolicy.ALL, max_duration_s=0.2)
 
 
 @pytest.mark.parametrize(

@@ -35,30 +35,30 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", [*FORMULAS, "'=1+1.jpg"])
 def test_a_text_that_begins_like_a_formula_is_written_as_text(name: str, tmp_path: Path) -> None:
     write(tmp_path / "out.csv", Entry(name, PLATES), Entry("b.jpg", error=f"{name}: damaged"))
-    first, second = rows_of(tmp_path / "out.csv")
-    assert first["picture"] == f"'{name}"
-    assert first["raw_text"] == "'-1"
-    assert first["x0"] == "-3.0"
-    assert second["error"] == f"'{name}: damaged"
+    first_row, second_row = rows_of(tmp_path / "out.csv")
+    assert first_row["picture"] == f"'{name}"
+    assert first_row["raw_text"] == "'-1"
+    assert first_row["x0"] == "-3.0"
+    assert second_row["error"] == f"'{name}: damaged"
 
 
 def test_pictures_are_known_by_their_own_names_when_a_run_goes_on(tmp_path: Path) -> None:
     path, names = tmp_path / "out.csv", {*FORMULAS, "'=1+1.jpg", "''=1+1.jpg", "'a.jpg", "a.jpg"}
     write(path, *(Entry(name, PLATES) for name in sorted(names)))
-    before = path.read_bytes()
+    content = path.read_bytes()
     assert find_done([(path, Csv())]) == names
-    assert path.read_bytes() == before
+    assert path.read_bytes() == content
 
 
 def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(tmp_path: Path) -> None:
     path, entry = tmp_path / "out.csv", Entry("x,=1+1;@SUM(1).jpg", PLATES)
     write(path, entry, layout=Csv(EXCEL))
-    before = path.read_bytes()
-    assert before.startswith(b"\xef\xbb\xbfpicture;")
+    content = path.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbfpicture;")
     (row,) = csv.DictReader(path.read_text("utf-8-sig").splitlines(), delimiter=";")
     assert (row["picture"], row["x0"]) == ("x,'=1+1;'@SUM(1).jpg", "-3,0")
     assert find_done([(path, Csv(EXCEL))]) == {entry.picture}
-    assert path.read_bytes() == before
+    assert path.read_bytes() == content
     with pytest.raises(SettingsError, match="wanted a CSV file that begins picture,"):
         find_done([(path, Csv())])
 
@@ -68,22 +68,22 @@ WORDS = ("text", "format", "region_code", "region")
 
 
 @pytest.mark.parametrize(
-    ("language", "wanted"),
+    ("language", "expected_words"),
     [
         pytest.param(Language.EN, ["A123BC77", "ru_car", "77", "Moscow"], id="english"),
         pytest.param(Language.RU, ["А123ВС77", "Стандартный номер", "77", "Москва"], id="russian"),  # noqa: RUF001
     ],
 )
 def test_a_file_for_people_has_their_words(
-    language: Language, wanted: list[str], tmp_path: Path
+    language: Language, expected_words: list[str], tmp_path: Path
 ) -> None:
     path, words = tmp_path / "out.csv", FileWords.of(language)
     entries = [Entry("a.jpg", Plates((MOSCOW,))), Entry("b.jpg"), Entry("c.jpg", error="damaged")]
     write(path, *entries, layout=Csv(EXCEL, words))
     titles, row, *_ = csv.reader(path.read_text("utf-8-sig").splitlines(), delimiter=";")
     assert (len(row), len({*titles})) == (len(COLUMNS), len(COLUMNS))
-    shown = dict(zip(COLUMNS, row, strict=True))
-    assert [shown[name] for name in WORDS] == wanted
+    cells = dict(zip(COLUMNS, row, strict=True))
+    assert [cells[name] for name in WORDS] == expected_words
     assert find_done([(path, Csv(EXCEL, words))]) == {"a.jpg", "b.jpg"}
 
 

@@ -20,12 +20,12 @@ def fill(folder: Path, *names: str) -> Path:
     return folder
 
 
-def found(*named: Path, **options: bool) -> list[str]:
+def find_names(*paths: Path, **options: bool) -> list[str]:
     """Return the pictures that the command finds below a folder."""
-    told: list[str] = []
-    finder = PictureFinder(report=told.append, **options)
-    sources = [*finder.find(map(str, named))]
-    assert told == []
+    messages: list[str] = []
+    finder = PictureFinder(report=messages.append, **options)
+    sources = [*finder.find(map(str, paths))]
+    assert messages == []
     assert all(source.is_there for source in sources)
     return [str(source.below) for source in sources]
 
@@ -48,15 +48,15 @@ def test_a_list_of_a_windows_program_is_read(tmp_path: Path, encoding: str) -> N
     ],
 )
 def test_names_in_archives_are_those_of_their_makers(tmp_path, name, raw, flags) -> None:
-    stored = name.encode(raw)
-    placeholder = "x" * (len(stored) - 4) + ".jpg"
+    stored_name = name.encode(raw)
+    placeholder = "x" * (len(stored_name) - 4) + ".jpg"
     with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
         archive.writestr(placeholder, b"a picture")
-    packed = bytearray((tmp_path / "photos.zip").read_bytes())
-    packed[6:8] = flags.to_bytes(2, "little")
-    central = packed.find(b"PK\x01\x02")
-    packed[central + 8 : central + 10] = flags.to_bytes(2, "little")
-    (tmp_path / "photos.zip").write_bytes(packed.replace(placeholder.encode(), stored))
+    content = bytearray((tmp_path / "photos.zip").read_bytes())
+    content[6:8] = flags.to_bytes(2, "little")
+    directory_start = content.find(b"PK\x01\x02")
+    content[directory_start + 8 : directory_start + 10] = flags.to_bytes(2, "little")
+    (tmp_path / "photos.zip").write_bytes(content.replace(placeholder.encode(), stored_name))
     (source,) = PictureFinder().find([str(tmp_path / "photos.zip")])
     assert (source.name, source.below) == (f"{tmp_path}/photos.zip/{name}", Path(name))
     assert source.read() == b"a picture"
@@ -87,8 +87,8 @@ class TestFind:
     def test_a_folder_stands_for_its_pictures_at_any_depth(self, tmp_path: Path) -> None:
         fill(tmp_path, "b/d.JPG", "c.png", "a/b/c/e.webp", "a/z.bmp", "notes.txt", "b/jpg")
         fill(tmp_path, "d.jfif", "e.JPE")
-        wanted = ["a/b/c/e.webp", "a/z.bmp", "b/d.JPG", "c.png", "d.jfif", "e.JPE"]
-        assert found(tmp_path) == wanted
+        expected_names = ["a/b/c/e.webp", "a/z.bmp", "b/d.JPG", "c.png", "d.jfif", "e.JPE"]
+        assert find_names(tmp_path) == expected_names
 
     @pytest.mark.parametrize("pattern", ["", "*.jpg"])
     def test_what_never_ends_is_skipped_and_counted(self, tmp_path: Path, pattern: str) -> None:
@@ -96,7 +96,9 @@ class TestFind:
         finder = PictureFinder()
         (source,) = finder.find([str(tmp_path / pattern)])
         assert source.below == Path("a.jpg")
-        assert [*finder.skipped.report()] == ["skipped 1 file: a named pipe, a socket or a device"]
+        assert [*finder.skipped_files.report()] == [
+            "skipped 1 file: a named pipe, a socket or a device"
+        ]
 
     def test_the_next_is_looked_for_when_it_is_asked_for(self, tmp_path: Path) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
@@ -107,7 +109,7 @@ class TestFind:
 
     def test_hidden_files_are_skipped_unless_named(self, tmp_path: Path, monkeypatch) -> None:
         fill(tmp_path, ".cache/a.jpg", "b/.c.jpg", "d.jpg")
-        assert found(tmp_path) == ["d.jpg"]
+        assert find_names(tmp_path) == ["d.jpg"]
         monkeypatch.chdir(tmp_path / ".cache")
         assert [source.name for source in PictureFinder().find(["."])] == ["a.jpg"]
 
@@ -116,28 +118,28 @@ class TestFind:
         (tmp_path / "photos" / "a" / "up").symlink_to(tmp_path)
         (tmp_path / "photos" / "a" / "b").symlink_to(tmp_path / "photos" / "b")
         (tmp_path / "other" / "self").symlink_to(tmp_path / "other")
-        assert found(tmp_path / "photos") == ["a/1.jpg", "a/up/other/3.jpg", "b/2.jpg"]
+        assert find_names(tmp_path / "photos") == ["a/1.jpg", "a/up/other/3.jpg", "b/2.jpg"]
 
     def test_drawings_are_no_pictures_of_a_folder(self, tmp_path: Path) -> None:
         fill(tmp_path, "car.jpg", "photo.png")
         (tmp_path / "car.png").write_bytes(DRAWING)
-        assert found(tmp_path) == ["car.jpg", "photo.png"]
-        assert found(tmp_path / "car.png") == ["car.png"]
+        assert find_names(tmp_path) == ["car.jpg", "photo.png"]
+        assert find_names(tmp_path / "car.png") == ["car.png"]
 
     def test_a_folder_that_cannot_be_read_is_an_error(self, tmp_path: Path, monkeypatch) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
         scan = os.scandir
 
-        def guarded(path):
+        def scan_or_fail(path):
             if Path(path).name == "b":
                 raise PermissionError(13, "Permission denied", path)
             return scan(path)
 
-        monkeypatch.setattr("os.scandir", guarded)
-        first, second = PictureFinder().find([str(tmp_path)])
-        assert (first.below.name, second.name) == ("1.jpg", f"{tmp_path}/b")
+        monkeypatch.setattr("os.scandir", scan_or_fail)
+        picture, folder = PictureFinder().find([str(tmp_path)])
+        assert (picture.below.name, folder.name) == ("1.jpg", f"{tmp_path}/b")
         with pytest.raises(PictureError, match="cannot be read: Permission denied"):
-            second.read()
+            folder.read()
 
 
 @pytest.mark.parametrize(
@@ -155,17 +157,17 @@ class TestPatterns:
     def test_a_pattern_stands_for_the_pictures_among_its_files(self, tmp_path: Path) -> None:
         fill(tmp_path, "b/1.jpg", "a/1.png", "a/1.gif", "a/deep/2.jpg")
         finder = PictureFinder()
-        below = [str(source.below) for source in finder.find([f"{tmp_path}/*/1.*"])]
-        assert below == ["a/1.png", "b/1.jpg"]
-        assert finder.skipped.kinds == {".gif": 1}
+        names = [str(source.below) for source in finder.find([f"{tmp_path}/*/1.*"])]
+        assert names == ["a/1.png", "b/1.jpg"]
+        assert finder.skipped_files.kinds == {".gif": 1}
 
     def test_two_stars_find_a_picture_once(self, tmp_path: Path) -> None:
         fill(tmp_path, "a/1.jpg", "a/deep/2.jpg")
-        assert found(tmp_path / "**") == ["a/1.jpg", "a/deep/2.jpg"]
+        assert find_names(tmp_path / "**") == ["a/1.jpg", "a/deep/2.jpg"]
 
     def test_a_file_with_such_a_name_is_itself(self, tmp_path: Path) -> None:
         fill(tmp_path, "car[1].jpg", "car1.jpg")
-        assert found(tmp_path / "car[1].jpg") == ["car[1].jpg"]
+        assert find_names(tmp_path / "car[1].jpg") == ["car[1].jpg"]
 
 
 @pytest.mark.parametrize(
@@ -184,8 +186,8 @@ def test_what_cannot_be_read_is_an_error_when_it_is_read(
     fill(tmp_path, "broken.zip")
     with zipfile.ZipFile(tmp_path / "car.zip", "w") as archive:
         archive.writestr("car.jpg", b"a picture of a car")
-    packed = (tmp_path / "car.zip").read_bytes()
-    (tmp_path / "car.zip").write_bytes(packed.replace(b"of a car", b"of a van"))
+    content = (tmp_path / "car.zip").read_bytes()
+    (tmp_path / "car.zip").write_bytes(content.replace(b"of a car", b"of a van"))
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("car.bmp", bytes(65 << 20))
     (source,) = PictureFinder().find([str(tmp_path / name)])
@@ -200,13 +202,16 @@ class TestArchives:
             for name in ("b.jpg", "a/1.png", "notes.txt", "__MACOSX/b.jpg", "a/.1.jpg"):
                 archive.writestr(name, f"content of {name}")
         finder = PictureFinder()
-        first, second = finder.find([str(path)])
-        assert (first.name, str(second.below)) == (f"{path}/a/1.png", "b.jpg")
-        assert (first.read(), second.read()) == (b"content of a/1.png", b"content of b.jpg")
-        assert finder.skipped.kinds == {".txt": 1}
+        first_source, second_source = finder.find([str(path)])
+        assert (first_source.name, str(second_source.below)) == (f"{path}/a/1.png", "b.jpg")
+        assert (first_source.read(), second_source.read()) == (
+            b"content of a/1.png",
+            b"content of b.jpg",
+        )
+        assert finder.skipped_files.kinds == {".txt": 1}
 
     def test_nothing_that_is_made_of_a_member_leaves_its_folder(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
             archive.writestr("../../etc/car.jpg", b"")
             archive.writestr("/srv/car.jpg", b"")
-        assert found(tmp_path / "evil.zip") == ["etc/car.jpg", "srv/car.jpg"]
+        assert find_names(tmp_path / "evil.zip") == ["etc/car.jpg", "srv/car.jpg"]

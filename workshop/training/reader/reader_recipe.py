@@ -10,7 +10,7 @@ import typer
 
 from orchestrator.errors import SettingsError
 from orchestrator.host.option_fields import check_ranges
-from orchestrator.networks.registry import WIDEST
+from orchestrator.networks.registry import MAX_WIDTH
 from workshop.training.schedules import (
     Batch,
     Count,
@@ -118,7 +118,7 @@ class ReaderSchedule:
     stn_rate: Share = 0.3
     corner_weight: Annotated[float, typer.Option(min=0, max=1000)] = 1.0
     dropout: Annotated[float, typer.Option(min=0, max=0.9)] = 0.1
-    width: Annotated[int, typer.Option(min=1, max=WIDEST)] = 2
+    width: Annotated[int, typer.Option(min=1, max=MAX_WIDTH)] = 2
     pool: Annotated[int, typer.Option(min=1, max=10_000_000)] = 4000
     typical: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1500
     checked: Annotated[int, typer.Option(min=1, max=1_000_000)] = 600
@@ -191,7 +191,7 @@ class TeacherPlan:
         after: The same after that.
     """
 
-    width: Annotated[int, typer.Option(min=0, max=WIDEST)] = 0
+    width: Annotated[int, typer.Option(min=0, max=MAX_WIDTH)] = 0
     until: Share = 0.5
     rate: Rate = 1e-3
     beside: Share = 0.3

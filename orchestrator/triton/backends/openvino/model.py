@@ -26,8 +26,8 @@ class TritonPythonModel(BatchingModel[Array]):
     def initialize(self, args: Mapping[str, str]) -> None:
         give_back_freed()
         path = self.configure(args, "model.xml")
-        threads, others = int(os.environ.get("OMP_NUM_THREADS", "1")), BusyWorkers.of_server()
-        is_busy = partial(others.need_cores_of, threads)
+        threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
+        is_busy = partial(BusyWorkers.of_server().need_cores_of, threads)
         self.model = Compiled(path, threads=threads, is_busy=is_busy)
 
     def read_tensor(self, tensor: Any) -> Array:
