@@ -14,7 +14,7 @@ from orchestrator.plates import Plate
 from tests.scripted_networks import IDENTITY, logits_of, rows
 from workshop.evaluation.conditions.camera_conditions import EVERY_CONDITION, Condition
 from workshop.evaluation.datasets import LabelledPlate, write_labels
-from workshop.evaluation.detection import Detected
+from workshop.evaluation.detection import DetectedPicture
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
 from workshop.rendering.scenery import scene
 
@@ -63,9 +63,9 @@ HALF_LEFT = (0.0, 0.0, 50.0, 20.0)  # IoU 0.5
 FAR = (500.0, 0.0, 600.0, 20.0)
 
 
-def picture(*found, labels=(LEFT, RIGHT), ignored=()) -> Detected:
+def picture(*found, labels=(LEFT, RIGHT), ignored=()) -> DetectedPicture:
     boxes, scores = zip(*found, strict=True) if found else ((), ())
-    return Detected("a.jpg", boxes, scores, labels, ignored)
+    return DetectedPicture("a.jpg", boxes, scores, labels, ignored)
 
 
 TEXT = "A001AA77"

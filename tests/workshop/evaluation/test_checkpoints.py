@@ -11,7 +11,13 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.stn import STN
 from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
-from workshop.evaluation.checkpoints import NEVER, UNTOLD, assemble, read_checkpoint, widen
+from workshop.evaluation.checkpoints import (
+    NEVER,
+    UNNAMED_ALPHABET,
+    assemble,
+    read_checkpoint,
+    widen,
+)
 
 
 @pytest.fixture
@@ -114,8 +120,8 @@ def test_an_8_bit_file_that_is_not_the_listed_one_is_refused(tmp_path: Path, nam
 
 @pytest.mark.parametrize("told", [True, False])
 def test_a_reader_from_before_diplomats_never_reads_their_letter(saved, told: bool) -> None:
-    old = LPRNet(len(UNTOLD) + 1).state_dict()
-    state = read_checkpoint("lprnet", saved(with_alphabet(old, UNTOLD) if told else old))
+    old = LPRNet(len(UNNAMED_ALPHABET) + 1).state_dict()
+    state = read_checkpoint("lprnet", saved(with_alphabet(old, UNNAMED_ALPHABET) if told else old))
     assert state["container.bias"].shape == (russian().classes,)
     assert state["container.bias"][russian().alphabet.index("D")] == NEVER
 
@@ -129,7 +135,7 @@ def network(classes: int) -> LPRNet:
 @pytest.mark.parametrize("more", ["D", "DF"])
 def test_a_wider_reader_says_what_it_said_and_never_the_new_characters(more: str) -> None:
     narrow, wide = network(23), LPRNet(23 + len(more)).eval()
-    wide.load_state_dict(widen(narrow.state_dict(), UNTOLD, UNTOLD + more))
+    wide.load_state_dict(widen(narrow.state_dict(), UNNAMED_ALPHABET, UNNAMED_ALPHABET + more))
     crops = torch.rand(2, 3, 24, 94)
     logits = wide(crops)
     torch.testing.assert_close(logits[:, [*range(22), -1]], narrow(crops), atol=1e-5, rtol=1e-4)
@@ -139,19 +145,19 @@ def test_a_wider_reader_says_what_it_said_and_never_the_new_characters(more: str
 def test_the_weights_given_stay_as_they_are() -> None:
     state = network(23).state_dict()
     before = state["container.weight"].clone()
-    widen(state, UNTOLD, UNTOLD + "D")
+    widen(state, UNNAMED_ALPHABET, UNNAMED_ALPHABET + "D")
     assert torch.equal(state["container.weight"], before)
 
 
 @pytest.mark.parametrize(
     ("classes", "wanted"),
     [
-        pytest.param(23, "D" + UNTOLD, id="another order"),
-        pytest.param(24, UNTOLD + "D", id="more classes than characters"),
+        pytest.param(23, "D" + UNNAMED_ALPHABET, id="another order"),
+        pytest.param(24, UNNAMED_ALPHABET + "D", id="more classes than characters"),
     ],
 )
 def test_an_alphabet_that_does_not_begin_with_the_old_one_is_refused(
     classes: int, wanted: str
 ) -> None:
     with pytest.raises(WeightsError, match=r"reader: wanted the first characters of .*, got"):
-        widen(network(classes).state_dict(), UNTOLD, wanted)
+        widen(network(classes).state_dict(), UNNAMED_ALPHABET, wanted)

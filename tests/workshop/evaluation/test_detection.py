@@ -7,7 +7,7 @@ from pycocotools.cocoeval import COCOeval
 
 from tests.workshop.evaluation.scripted import FAR, HALF_LEFT, LEFT, NEAR_LEFT, RIGHT, picture
 from workshop.evaluation.detection import (
-    Detected,
+    DetectedPicture,
     Match,
     average_precision,
     curve_of,
@@ -71,7 +71,7 @@ def annotation(image: int, xyxy, **others):
     return {"image_id": image, "category_id": 1, "bbox": bbox, "area": area, "iscrowd": 0, **others}
 
 
-def precisions_of_coco(pictures: list[Detected], recalls=None) -> list[float]:
+def precisions_of_coco(pictures: list[DetectedPicture], recalls=None) -> list[float]:
     """AP at IoU 0.50, 0.55, ..., 0.95, over the recalls given or at the middles of their steps."""
     labels = [annotation(i, box) for i, one in enumerate(pictures) for box in one.labels]
     ignored = [
@@ -95,7 +95,7 @@ def precisions_of_coco(pictures: list[Detected], recalls=None) -> list[float]:
     return evaluator.eval["precision"][:, :, 0, 0, 0].mean(axis=1).tolist()
 
 
-def draw_street(seed: int) -> list[Detected]:
+def draw_street(seed: int) -> list[DetectedPicture]:
     """Pictures with labels, shifted and doubled detections of most of them, and false alarms."""
     random = np.random.default_rng(seed)
     pictures = []
@@ -110,7 +110,7 @@ def draw_street(seed: int) -> list[Detected]:
         boxes = np.vstack((found, np.hstack((alarms, alarms + 40))))
         scores = random.uniform(size=len(boxes))
         pictures.append(
-            Detected(str(number), tuple(map(tuple, boxes.tolist())), tuple(scores.tolist()),
+            DetectedPicture(str(number), tuple(map(tuple, boxes.tolist())), tuple(scores.tolist()),
                      tuple(map(tuple, labels.tolist())))
         )  # fmt: skip
     return pictures
@@ -151,7 +151,7 @@ def test_cocos_own_recalls_differ_by_a_hundredth_at_most(seed: int) -> None:
         ),
     ],
 )
-def test_edge_cases_have_the_precision_that_coco_finds(pictures: list[Detected]) -> None:
+def test_edge_cases_have_the_precision_that_coco_finds(pictures: list[DetectedPicture]) -> None:
     wanted = precisions_of_coco(pictures)[0]
     assert average_precision(curve_of(pictures)) == pytest.approx(wanted, abs=1e-9)
 

@@ -146,7 +146,7 @@ def test_progress_tells_the_mean_loss_the_pace_and_the_time_left(caplog, monkeyp
     clock = iter([100.0, 104.0, 120.0, 124.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     caplog.set_level("INFO")
-    progress = Progress(steps=8, done=5)
+    progress = Progress(steps=8, steps_before=5)
     for step, loss in ((6, 1.0), (7, 2.0), (8, 4.0)):
         progress.log(step, loss)
     assert caplog.messages == [

@@ -21,7 +21,7 @@ CPU = ServerOptions(threads=1, device="cpu", engine=Engine.TORCHSCRIPT)
 
 def test_a_worker_measures_the_pipeline_until_it_ends() -> None:
     others = {*multiprocessing.active_children()}
-    picture = render(1, (640, 480)).encoded
+    picture = render(1, (640, 480)).file_bytes
     with run_worker(CPU, {"max_plates": {"string_value": "5"}}) as worker:
         measured = worker.load(picture, concurrency=2, seconds=0.2)
         (process,) = {*multiprocessing.active_children()} - others

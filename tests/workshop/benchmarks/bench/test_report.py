@@ -55,7 +55,7 @@ def bench(monkeypatch, tmp_path: Path):
                     key: [made_up(key, **changed)] * plan.rounds for key in list_keys(plan, names)
                 },
                 server=ServerFacts("2.51.0", {}, "cpu", plan.server.engine.value),
-                ended=ended,
+                end_reason=ended,
                 rounds_done=plan.rounds,
             )
 

@@ -60,13 +60,13 @@ def test_every_round_measures_every_cell() -> None:
     assert results.rounds == {
         Key(name, IN_PROCESS, count): [LOAD] * 2 for name in "ab" for count in (1, 4)
     }
-    assert (results.rounds_done, results.ended, results.server) == (2, "", None)
+    assert (results.rounds_done, results.end_reason, results.server) == (2, "", None)
 
 
 def test_an_interrupt_keeps_what_there_is_and_stops_everything() -> None:
     start = FakeStart(FakeWorker(fails_at=3, failure=KeyboardInterrupt()))
     results = measure(plan(), PICTURES, start)
-    assert results.ended == "interrupted"
+    assert results.end_reason == "interrupted"
     assert sum(map(len, results.rounds.values())) == 2
     assert results.rounds_done == 0
     assert start.is_stopped
@@ -75,7 +75,7 @@ def test_an_interrupt_keeps_what_there_is_and_stops_everything() -> None:
 def test_a_server_that_ends_later_ends_the_run() -> None:
     start = FakeStart(FakeWorker(fails_at=2, failure=ServerError("in-process: out of memory")))
     results = measure(plan(), PICTURES, start)
-    assert results.ended == "in-process: out of memory"
+    assert results.end_reason == "in-process: out of memory"
     with pytest.raises(ServerError, match="gone"):
         measure(plan(), PICTURES, FakeStart(FakeWorker(1, ServerError("gone"))))
     assert sum(map(len, results.rounds.values())) == 1

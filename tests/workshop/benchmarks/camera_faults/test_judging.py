@@ -80,13 +80,13 @@ def test_all_is_told_when_the_passes_of_vehicles_that_have_left_are_closed() -> 
     ("evidence", "broken"),
     [
         pytest.param(
-            replace(RIGHT, stored={text: 1 for text in TEXTS if text != TEXTS[4]}),
+            replace(RIGHT, pass_counts={text: 1 for text in TEXTS if text != TEXTS[4]}),
             "1 vehicles lost",
             id="not-stored",
         ),
         pytest.param(tell("home", EVENTS[:8] + EVENTS[10:]), "1 vehicles lost", id="not-told"),
         pytest.param(
-            replace(RIGHT, stored={**RIGHT.stored, TEXTS[4]: 2}),
+            replace(RIGHT, pass_counts={**RIGHT.pass_counts, TEXTS[4]: 2}),
             "1 vehicles told twice",
             id="two-passes",
         ),

@@ -3,7 +3,7 @@
 from workshop.benchmarks.camera_faults.report import (
     TABLE,
     CameraRow,
-    Told,
+    Telemetry,
     counts,
     is_zero,
     says,
@@ -29,7 +29,7 @@ def test_each_fault_is_a_row() -> None:
     assert list(format_notes(REPORT)) == ["A is away: seen"]
 
 
-TOLD = Told(
+TOLD = Telemetry(
     log="a decoder has ended\n",
     before={'failures_total{sink="a"}': 2.0, "up": 1.0},
     samples=[{'failures_total{sink="a"}': 2.0, "up": 0.0}, {'failures_total{sink="a"}': 3.0}],
@@ -44,7 +44,7 @@ def test_a_line_of_the_log_is_a_sign() -> None:
 def test_a_counter_that_has_grown_is_a_sign() -> None:
     assert counts("failures_total")(TOLD)
     assert not counts("up")(TOLD)
-    assert counts("new")(Told("", {}, [{"new_total": 1.0}]))
+    assert counts("new")(Telemetry("", {}, [{"new_total": 1.0}]))
 
 
 def test_a_gauge_that_was_bad_for_a_moment_is_a_sign() -> None:

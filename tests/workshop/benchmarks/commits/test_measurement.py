@@ -104,7 +104,7 @@ def measured() -> Iterator[tuple[Any, Results]]:
 
 def test_every_cell_is_measured_twice_a_round_at_both_commits(measured) -> None:
     _, results = measured
-    assert results.ended == ""
+    assert results.end_reason == ""
     assert len(results.samples) == 2 * 2 * 2 * 2  # rounds, passes, cells, sides
     sides = [sample.side for sample in results.samples]
     assert sides == [BASE, HEAD] * 2 + [HEAD, BASE] * 4 + [BASE, HEAD] * 2
@@ -134,7 +134,7 @@ def test_only_one_server_is_under_load_at_a_time(measured) -> None:
 )
 def test_an_early_end_keeps_the_rounds_before(services, error: BaseException, reason: str) -> None:
     results = measure(PLAN, starts(services, (None, error)))
-    assert results.ended == reason
+    assert results.end_reason == reason
     assert {sample.round for sample in results.samples} == {0}
 
 

@@ -10,7 +10,7 @@ from workshop.benchmarks.commits.accuracy import (
     BASE,
     HEAD,
     Accuracy,
-    Judged,
+    JudgedAnswer,
     PairedShare,
     pair_answers,
 )
@@ -110,9 +110,9 @@ def test_quantiles_are_those_of_printed_tables(freedom: int, wanted: float) -> N
     assert quantile(freedom) == pytest.approx(wanted, abs=1e-3)
 
 
-BOTH = Judged(("A123BC77",), (READ,))
-WRONG_TEXT = Judged(("A123BC78",), (WRONG,))
-NOTHING = Judged((), (MISSED,))
+BOTH = JudgedAnswer(("A123BC77",), (READ,))
+WRONG_TEXT = JudgedAnswer(("A123BC78",), (WRONG,))
+NOTHING = JudgedAnswer((), (MISSED,))
 
 
 def test_plates_are_paired_picture_by_picture() -> None:

@@ -123,6 +123,6 @@ def test_the_first_is_killed_at_once_and_the_next_when_it_is_replaced(worker) ->
     killer = Killer(OneWorker(worker.pid), pause_s=0.001)
     with killer.run():
         assert worker.wait(60) == -signal.SIGKILL
-    assert killer.killed == [("stn", worker.pid)]
+    assert killer.kills == [("stn", worker.pid)]
     killer.kill()  # it has ended
-    assert len(killer.killed) == 1
+    assert len(killer.kills) == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.faults.host_faults import limited
+from workshop.benchmarks.faults.host_faults import lower_limit
 from workshop.benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from workshop.benchmarks.faults.signals import find_faults_of_end
 from workshop.benchmarks.processes import end_at_once, find_marked
@@ -63,7 +63,7 @@ def test_all_processes_of_a_service_are_found_by_their_mark() -> None:
 def test_a_limit_is_given_back() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         before = resource.prlimit(child.pid, resource.RLIMIT_NOFILE)
-        with limited(child.pid, resource.RLIMIT_NOFILE, 9):
+        with lower_limit(child.pid, resource.RLIMIT_NOFILE, 9):
             assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == (9, before[1])
         assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == before
         child.kill()

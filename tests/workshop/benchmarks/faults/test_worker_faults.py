@@ -87,9 +87,9 @@ def test_the_request_itself_is_judged(
 
 def test_probes_are_counted_while_they_are_watched() -> None:
     with watch_probes("127.0.0.1:1") as looks:
-        wait(lambda: all(len(look.failed) >= 2 for look in looks), "probes", 10.0)
+        wait(lambda: all(len(look.failures) >= 2 for look in looks), "probes", 10.0)
     assert [f"{look}".split(":")[0] for look in looks] == ["healthz", "readyz"]
-    assert all(look.failed and all(look.failed) for look in looks)
+    assert all(look.failures and all(look.failures) for look in looks)
 
 
 def test_both_faults_are_made_in_both_workers() -> None:

@@ -16,7 +16,7 @@ from workshop.benchmarks.soak.report import (
     judge_samples,
     list_roles,
 )
-from workshop.benchmarks.soak.samples import Calls, Held, Sample, plot_samples, tabulate
+from workshop.benchmarks.soak.samples import Calls, HeldResources, Sample, plot_samples, tabulate
 from workshop.benchmarks.soak.trends import (
     Allowance,
     Array,
@@ -36,8 +36,10 @@ def samples(
     for number in range(101):
         calls = 100 * number
         roles = {
-            "gateway": Held(80 + leak_kb * calls / 1024, 30 + descriptors * calls // 1000, 12),
-            "yolo": Held(300 + number % 7, 10, 16),
+            "gateway": HeldResources(
+                80 + leak_kb * calls / 1024, 30 + descriptors * calls // 1000, 12
+            ),
+            "yolo": HeldResources(300 + number % 7, 10, 16),
         }
         p50 = 50 if number < 70 else p50_late
         made.append(
@@ -117,7 +119,7 @@ def test_samples_become_lines_of_a_table_and_a_picture(tmp_path: Path) -> None:
 
 
 def test_a_role_without_a_process_has_zeros_and_a_missing_latency_stays_missing() -> None:
-    late = Sample(1.0, Calls(1, p50_ms=5.0), {"stn": Held(1, 2, 3)}, {}, 0, 0)
+    late = Sample(1.0, Calls(1, p50_ms=5.0), {"stn": HeldResources(1, 2, 3)}, {}, 0, 0)
     table = tabulate([Sample(0.0, Calls(), {}, {}, 0, 0), late])
     assert table["threads stn"].tolist() == [0, 3]
     assert table["p50_ms"].isna().tolist() == [True, False]

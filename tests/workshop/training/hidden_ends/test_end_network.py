@@ -31,7 +31,7 @@ def test_the_service_reads_the_trained_network_and_weighs_alike(tmp_path: Path) 
     samples = draw_ends(8)
     network = train(samples, 10, seed=0)
     save(network, tmp_path / "ends.npz")
-    seen = np.stack([sample.seen[0] for sample in samples])
+    seen = np.stack([sample.views[0] for sample in samples])
     odds = weigh_ends(seen, read_layers(tmp_path / "ends.npz"))
     with torch.no_grad():
         assert network(torch.from_numpy(seen[:, None])).numpy() == pytest.approx(odds, abs=1e-4)

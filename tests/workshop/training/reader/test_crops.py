@@ -8,7 +8,13 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
-from workshop.training.reader.crops import Dropped, inner_box, read_crops, read_data, write_dropped
+from workshop.training.reader.crops import (
+    DroppedLabel,
+    inner_box,
+    read_crops,
+    read_data,
+    write_dropped,
+)
 from workshop.training.reader.reader_recipe import ReaderData
 
 RUSSIAN = russian()
@@ -34,10 +40,10 @@ def test_labels_that_cannot_be_used_are_named_with_the_reason(tmp_path: Path) ->
     crops, dropped = read_crops(tmp_path, table, 7, RUSSIAN)
     assert [crop.name for crop in crops] == ["1.png"]
     assert dropped == [
-        Dropped(str(table), "2.png", "A123BC77", "6 of 9 votes, wanted 7"),
-        Dropped(str(table), "3.png", "A123", "no plate format"),
-        Dropped(str(table), "4.png", "A124BC77", "no such file"),
-        Dropped(str(table), "5.png", "A125BC77", "no picture"),
+        DroppedLabel(str(table), "2.png", "A123BC77", "6 of 9 votes, wanted 7"),
+        DroppedLabel(str(table), "3.png", "A123", "no plate format"),
+        DroppedLabel(str(table), "4.png", "A124BC77", "no such file"),
+        DroppedLabel(str(table), "5.png", "A125BC77", "no picture"),
     ]
 
 
@@ -141,7 +147,7 @@ def test_photos_without_a_number_are_held_out_too(tmp_path: Path) -> None:
 
 
 def test_the_first_dropped_labels_are_told_and_all_are_in_a_table(tmp_path: Path, caplog) -> None:
-    dropped = [Dropped("labels.csv", f"{n}.png", "A1", "no plate format") for n in range(12)]
+    dropped = [DroppedLabel("labels.csv", f"{n}.png", "A1", "no plate format") for n in range(12)]
     write_dropped(dropped, tmp_path)
     assert caplog.messages[0] == "left out 0.png, text 'A1': no plate format"
     assert caplog.messages[10:] == [

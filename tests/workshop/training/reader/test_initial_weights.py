@@ -6,7 +6,7 @@ import torch
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
-from workshop.evaluation.checkpoints import UNTOLD
+from workshop.evaluation.checkpoints import UNNAMED_ALPHABET
 from workshop.training.reader.initial_weights import CONTEXT, adapt, take_weights
 from workshop.training.reader.reader_trainer import Reader, save_reader
 
@@ -32,7 +32,7 @@ def test_weights_of_a_published_checkpoint_can_be_started_from(tmp_path: Path) -
 
 
 def test_a_reader_that_does_not_tell_its_alphabet_is_one_from_before_diplomats(tmp_path) -> None:
-    reader = Reader(len(UNTOLD) + 1)
+    reader = Reader(len(UNNAMED_ALPHABET) + 1)
     torch.save(reader.stn.state_dict(), tmp_path / "stn.pth")
     torch.save(reader.lprnet.state_dict(), tmp_path / "lprnet.pth")
     fresh = start(Reader(24), tmp_path)

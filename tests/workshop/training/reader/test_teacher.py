@@ -35,7 +35,7 @@ def test_the_teacher_begins_as_the_shipped_reader(width: int, off: float, plates
     trainer = trainer_of(TeacherPlan(width))
     crops = to_input(torch.from_numpy(plates.crops))
     wanted, theta = trainer.reader.eval()(crops)
-    for teacher in (trainer.teacher.eval(), trainer.taught.eval()):
+    for teacher in (trainer.teacher.eval(), trainer.averaged_teacher.eval()):
         logits, its_theta = teacher(crops)
         torch.testing.assert_close(logits, wanted, rtol=0, atol=off)
         torch.testing.assert_close(its_theta, theta, rtol=0, atol=off)
@@ -68,19 +68,21 @@ def test_a_reader_comes_closer_to_a_teacher_that_stands_still(plates: Batch) -> 
         for weight in trainer.reader.lprnet.container.parameters():
             weight.add_(0.1 * torch.randn_like(weight))
     crops = to_input(torch.from_numpy(plates.crops))
-    trainer.taught.eval()
-    kept = {name: value.clone() for name, value in trainer.taught.state_dict().items()}
+    trainer.averaged_teacher.eval()
+    kept = {name: value.clone() for name, value in trainer.averaged_teacher.state_dict().items()}
 
     @torch.no_grad()
     def distance() -> float:
-        taught = trainer.taught(crops)[0]
+        taught = trainer.averaged_teacher(crops)[0]
         return column_distance(trainer.reader.eval()(crops)[0], taught).item()
 
     before = distance()
     for _ in range(12):
         trainer.train_on(Draw.of(plates))
     assert distance() < 0.5 * before
-    assert all(torch.equal(kept[n], value) for n, value in trainer.taught.state_dict().items())
+    assert all(
+        torch.equal(kept[n], value) for n, value in trainer.averaged_teacher.state_dict().items()
+    )
 
 
 def test_a_teacher_that_reads_less_than_the_reader_teaches_no_longer(plates: Batch) -> None:
