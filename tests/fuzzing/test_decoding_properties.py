@@ -56,10 +56,10 @@ def test_any_finite_logits_become_texts_of_the_formats(numbers, country: str, li
 @quick
 @given(logits_of(5, FINITE))
 def test_scores_of_characters_are_probabilities(logits: np.ndarray) -> None:
-    for_each = decode(logits, Grammar.free("01AB"))
-    assert all(len(one.raw_text) == len(one.character_scores) for one in for_each)
-    assert all(0 <= score <= 1 for one in for_each for score in one.character_scores)
-    assert all(len(text) <= MAX_LENGTH for one in for_each for text, _ in one.candidates)
+    readings = decode(logits, Grammar.free("01AB"))
+    assert all(len(reading.raw_text) == len(reading.character_scores) for reading in readings)
+    assert all(0 <= score <= 1 for reading in readings for score in reading.character_scores)
+    assert all(len(text) <= MAX_LENGTH for reading in readings for text, _ in reading.candidates)
 
 
 @quick
@@ -93,5 +93,5 @@ def test_a_text_spelled_out_is_read(text: str) -> None:
 def test_the_best_path_is_the_collapsed_one(classes: list[int]) -> None:
     lattice = np.eye(5)[np.array(classes, int)].reshape(-1, 5)
     text, scores = best_path(lattice, "01AB")
-    assert text == "".join("01AB"[one] for one in collapse(classes, 4))
+    assert text == "".join("01AB"[number] for number in collapse(classes, 4))
     assert set(scores) <= {1.0}
