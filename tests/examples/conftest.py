@@ -66,7 +66,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
 
 
 @pytest.fixture(scope="session")
-def served(faulty: Faulty) -> Iterator[ServerOptions]:
+def server(faulty: Faulty) -> Iterator[ServerOptions]:
     """The server; it processes one picture at once."""
     beside = (BLS, DIGITS, OCR, STREAM, *faulty.repositories)
     with own_server(ServerOptions(beside=beside, pictures=1)) as options:

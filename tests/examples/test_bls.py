@@ -16,8 +16,8 @@ from workshop.rendering.scenery import scene
 
 
 @pytest.fixture
-def url(served: ServerOptions) -> str:
-    return served.http_url
+def url(server: ServerOptions) -> str:
+    return server.http_url
 
 
 @pytest.mark.server
@@ -37,11 +37,11 @@ def test_a_picture_without_plates_has_empty_outputs(url: str) -> None:
 
 @pytest.mark.server
 def test_the_example_prints_the_plates(
-    served: ServerOptions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    server: ServerOptions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server of the other tests, which has the same model, stands in for its own."""
     all_options = []
-    start = lambda options: all_options.append(options) or nullcontext(served)  # noqa: E731
+    start = lambda options: all_options.append(options) or nullcontext(server)  # noqa: E731
     monkeypatch.setattr("examples.bls.__main__.own_server", start)
     main([])
     assert [options.beside for options in all_options] == [(REPOSITORY,)]

@@ -91,8 +91,8 @@ def request_of(file: bytes) -> fake_triton.InferenceRequest:
 
 
 @pytest.fixture(scope="module")
-def client(served: ServerOptions) -> Iterator[InferenceServerClient]:
-    with InferenceServerClient(served.grpc_url) as client:
+def client(server: ServerOptions) -> Iterator[InferenceServerClient]:
+    with InferenceServerClient(server.grpc_url) as client:
         yield client
 
 

@@ -20,14 +20,14 @@ pytestmark = pytest.mark.server
 
 
 @pytest.fixture(scope="module")
-def client(served: ServerOptions) -> Iterator[grpc.InferenceServerClient]:
-    with grpc.InferenceServerClient(served.grpc_url) as client:
+def client(server: ServerOptions) -> Iterator[grpc.InferenceServerClient]:
+    with grpc.InferenceServerClient(server.grpc_url) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def web(served: ServerOptions) -> Iterator[http.InferenceServerClient]:
-    with http.InferenceServerClient(served.http_url) as client:
+def web(server: ServerOptions) -> Iterator[http.InferenceServerClient]:
+    with http.InferenceServerClient(server.http_url) as client:
         yield client
 
 
@@ -98,11 +98,11 @@ def test_a_broken_picture_is_refused_and_the_next_is_read(
 
 
 def test_the_command_says_that_the_answers_are_equal(
-    served: ServerOptions, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: ServerOptions, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = {name: PAGES[name] for name in ("sign", "letter", "blank")}
     monkeypatch.setattr(example, "PAGES", few)
-    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(served))
+    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(server))
     main()
     output = capsys.readouterr().out
     assert output.count("equal: True") == len(few)

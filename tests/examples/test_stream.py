@@ -43,8 +43,8 @@ def _small_pictures() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def url(served: ServerOptions) -> str:
-    return served.grpc_url
+def url(server: ServerOptions) -> str:
+    return server.grpc_url
 
 
 @pytest.fixture(scope="module")
@@ -152,25 +152,25 @@ def test_bytes_that_are_no_clip_are_refused_and_the_next_clip_is_answered(
     assert TEXTS[0] in set().union(*by_frame(stream(url, clip)).values())
 
 
-def test_a_call_that_cannot_stream_is_refused(served: ServerOptions) -> None:
+def test_a_call_that_cannot_stream_is_refused(server: ServerOptions) -> None:
     clip_input = tritonclient.http.InferInput("clip", [1], "BYTES")
     clip_input.set_data_from_numpy(np.array([b"clip"], np.object_))
     with (
-        tritonclient.http.InferenceServerClient(served.http_url) as client,
+        tritonclient.http.InferenceServerClient(server.http_url) as client,
         pytest.raises(InferenceServerException, match="decoupled"),
     ):
         client.infer("plates_stream", [clip_input])
 
 
 def test_the_example_prints_a_line_for_each_response(
-    served: ServerOptions,
+    server: ServerOptions,
     tmp_path: Path,
     street: Scene,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The server of the other tests, which has the same model, stands in for its own."""
-    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(served))
+    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(server))
     (tmp_path / "short.mp4").write_bytes(render(street.picture, 12))
     main([str(tmp_path / "short.mp4")])
     head, *lines = capsys.readouterr().out.splitlines()

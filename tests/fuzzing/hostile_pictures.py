@@ -85,17 +85,17 @@ def animated(kind: str) -> bytes:
 def animations() -> Files:
     """Animations, and files that only claim to be animations."""
     files = {f"animated {kind}": animated(kind) for kind in ("GIF", "WEBP", "PNG")}
-    one, five = (chunk(b"acTL", struct.pack(">II", count, 0)) for count in (1, 5))
+    single_count, five_count = (chunk(b"acTL", struct.pack(">II", count, 0)) for count in (1, 5))
     frame, beyond = chunk(b"fcTL", APNG_FRAME), bytearray(APNG_FRAME)
     beyond[4:12] = struct.pack(">II", 5000, 5000)
     still, moves = (b"VP8X", canvas(8, 8)), ((b"ANIM", bytes(6)), (b"ANMF", bytes(16)))
     later = chunk(b"fdAT", struct.pack(">I", 1) + pixels(8, 8))
     return files | {
-        "APNG of one frame": png(one, frame),
+        "APNG of one frame": png(single_count, frame),
         "APNG that begins with none": png(chunk(b"acTL", bytes(8)), frame),
-        "APNG of two numbers": png(one, five, frame),
-        "APNG told after its pixels": png(one, frame, after=five + frame + later),
-        "APNG whose frame is larger": png(one, chunk(b"fcTL", bytes(beyond)), after=later),
+        "APNG of two numbers": png(single_count, five_count, frame),
+        "APNG told after its pixels": png(single_count, frame, after=five_count + frame + later),
+        "APNG whose frame is larger": png(single_count, chunk(b"fcTL", bytes(beyond)), after=later),
         "APNG without its head": png(frame, after=frame + later),
         "APNG cut in its head": png(chunk(b"acTL", b"\0"), chunk(b"fcTL", b"\0")),
         "WEBP that says it moves": riff((b"VP8X", canvas(8, 8, 2)), *moves),

@@ -41,14 +41,14 @@ def test_any_finite_logits_become_texts_of_the_formats(numbers, country: str, li
     @given(logits_of(formats.classes, numbers), st.floats(0.01, 100))
     def check(logits: np.ndarray, temperature: float) -> None:
         readings = decode(logits, Grammar.of(formats, lines), temperature=temperature)
-        candidates = [reading.candidates for reading in readings]
-        texts = [[text for text, _ in candidate] for candidate in candidates]
-        scores = [[score for _, score in candidate] for candidate in candidates]
         assert len(readings) == len(logits)
-        assert all(formats.format_of(text, lines) for one in texts for text in one)
-        assert all(len(set(one)) == len(one) for one in texts)
-        assert all(one == sorted(one, reverse=True) for one in scores)
-        assert all(0 <= math.fsum(one) <= 1 + 1e-9 for one in scores)
+        for reading in readings:
+            texts = [text for text, _ in reading.candidates]
+            scores = [score for _, score in reading.candidates]
+            assert all(formats.format_of(text, lines) for text in texts)
+            assert len(set(texts)) == len(texts)
+            assert scores == sorted(scores, reverse=True)
+            assert 0 <= math.fsum(scores) <= 1 + 1e-9
 
     check()
 

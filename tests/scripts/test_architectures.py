@@ -86,9 +86,9 @@ def test_every_locked_package_has_a_wheel(machine: str, python: tuple[int, int])
         "python_version": version,
         "python_full_version": f"{version}.0",
     }
-    needed = [package for package in lock() if is_needed(package, environment)]
-    assert len(needed) > 100
-    assert [package["name"] for package in needed if not has_wheel(package, tags)] == []
+    packages = [package for package in lock() if is_needed(package, environment)]
+    assert len(packages) > 100
+    assert [package["name"] for package in packages if not has_wheel(package, tags)] == []
 
 
 @pytest.mark.usefixtures("scripts")

@@ -114,10 +114,10 @@ def test_the_next_best_of_the_path_is_taken(install, monkeypatch, tmp_path: Path
 def test_where_none_can_be_fetched_both_ways_out_are_named(install, monkeypatch, capsys) -> None:
     monkeypatch.setattr(install, "create", lambda *_: None)
     monkeypatch.setattr(install, "pip_install", lambda *_, **__: False)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error:
         install.bring_python("which is 3.13")
     assert "which is 3.13" in capsys.readouterr().out
-    sentence = str(ended.value)
+    sentence = str(error.value)
     assert "PLATES_PYTHON=" in sentence
     assert "UV_PYTHON_INSTALL_MIRROR=" in sentence
     assert "\n" not in sentence

@@ -11,8 +11,8 @@ from workshop.benchmarks.pictures import read, render
 def test_a_rendered_picture_is_what_its_file_decodes_to_every_time() -> None:
     picture = render(1, (160, 120))
     assert (picture.name, picture.plates) == ("1 plate", 1)
-    decoded = cv2.imdecode(np.frombuffer(picture.file_bytes, np.uint8), cv2.IMREAD_COLOR)
-    assert np.array_equal(picture.bgr, decoded)
+    decoded_bgr = cv2.imdecode(np.frombuffer(picture.file_bytes, np.uint8), cv2.IMREAD_COLOR)
+    assert np.array_equal(picture.bgr, decoded_bgr)
     assert picture.file_bytes == render(1, (160, 120)).file_bytes
 
 

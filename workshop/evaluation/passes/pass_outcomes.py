@@ -66,61 +66,63 @@ def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
     closed_passes = [event.passed for event in events if event.kind == "closed"]
     agreed_passes = {event.passed.id: event.passed for event in events if event.kind == "agreed"}
     vehicle_counts = [vehicles_of(vehicle_pass, truth) for vehicle_pass in closed_passes]
-    by_vehicle: dict[int, list[Pass]] = {}
-    for vehicle_pass, counts in zip(closed_passes, vehicle_counts, strict=True):
-        if counts:
-            by_vehicle.setdefault(counts.most_common(1)[0][0], []).append(vehicle_pass)
-    counted_passes = {
-        index: vehicle_pass
-        for index, vehicle_pass in enumerate(truth.passes)
-        if len(vehicle_pass.readable) >= MIN_READABLE
+    by_vehicle = _group_by_vehicle(closed_passes, vehicle_counts)
+    counted_vehicles = {
+        index: vehicle
+        for index, vehicle in enumerate(truth.passes)
+        if len(vehicle.readable) >= MIN_READABLE
     }
-    matched_passes = {index: by_vehicle[index] for index in counted_passes if index in by_vehicle}
-    longest_passes = {
-        index: max(passes, key=lambda vehicle_pass: len(vehicle_pass.observations))
-        for index, passes in matched_passes.items()
-    }
-    settled_passes = {
-        index: agreed_passes[vehicle_pass.id]
-        for index, vehicle_pass in longest_passes.items()
+    matches = [
+        (vehicle, by_vehicle[index])
+        for index, vehicle in counted_vehicles.items()
+        if index in by_vehicle
+    ]
+    longest_passes = [(vehicle, max(passes, key=_count_looks)) for vehicle, passes in matches]
+    texts = [(vehicle.text, vehicle_pass.text) for vehicle, vehicle_pass in longest_passes]
+    agreed_after_s = tuple(
+        agreed_passes[vehicle_pass.id].last_seen_s - (vehicle.first_s or 0.0)
+        for vehicle, vehicle_pass in longest_passes
         if vehicle_pass.id in agreed_passes
-    }
+    )
     return ClipOutcome(
         scenario=truth.scenario,
         conditions=truth.conditions,
         rate=truth.rate,
-        counted=len(counted_passes),
-        found=len(matched_passes),
-        split=sum(len(passes) > 1 for passes in matched_passes.values()),
-        exact=sum(
-            vehicle_pass.text == counted_passes[index].text
-            for index, vehicle_pass in longest_passes.items()
-        ),
+        counted=len(counted_vehicles),
+        found=len(matches),
+        split=sum(len(passes) > 1 for _, passes in matches),
+        exact=sum(true_text == text for true_text, text in texts),
         merged=sum(map(_is_merged, vehicle_counts)),
         passes=len(closed_passes),
         spurious=len(closed_passes) - len(by_vehicle),
-        agreed=len(settled_passes),
-        agreed_after_s=tuple(
-            vehicle_pass.last_seen_s - (counted_passes[index].first_s or 0.0)
-            for index, vehicle_pass in settled_passes.items()
-        ),
+        agreed=len(agreed_after_s),
+        agreed_after_s=agreed_after_s,
         texts=tuple(_text_scores(truth, by_vehicle)),
         missed=tuple(
-            vehicle_pass.text
-            for index, vehicle_pass in counted_passes.items()
-            if index not in matched_passes
+            vehicle.text for index, vehicle in counted_vehicles.items() if index not in by_vehicle
         ),
-        wrong=tuple(
-            (counted_passes[index].text, vehicle_pass.text)
-            for index, vehicle_pass in longest_passes.items()
-            if vehicle_pass.text != counted_passes[index].text
-        ),
+        wrong=tuple((true_text, text) for true_text, text in texts if true_text != text),
         speeds=tuple(
-            (true_kmh, vehicle_pass.speed_kmh, vehicle_pass.speed_error_kmh)
-            for index, vehicle_pass in longest_passes.items()
-            if (true_kmh := counted_passes[index].speed_kmh or 0) >= MIN_KMH
+            (vehicle.speed_kmh, vehicle_pass.speed_kmh, vehicle_pass.speed_error_kmh)
+            for vehicle, vehicle_pass in longest_passes
+            if vehicle.speed_kmh is not None and vehicle.speed_kmh >= MIN_KMH
         ),
     )
+
+
+def _count_looks(vehicle_pass: Pass) -> int:
+    return len(vehicle_pass.observations)
+
+
+def _group_by_vehicle(
+    passes: Iterable[Pass], vehicle_counts: Iterable[Counter[int]]
+) -> dict[int, list[Pass]]:
+    """Return the passes by the vehicle that most of their looks show."""
+    by_vehicle: dict[int, list[Pass]] = {}
+    for vehicle_pass, counts in zip(passes, vehicle_counts, strict=True):
+        if counts:
+            by_vehicle.setdefault(counts.most_common(1)[0][0], []).append(vehicle_pass)
+    return by_vehicle
 
 
 def vehicles_of(vehicle_pass: Pass, truth: Truth) -> Counter[int]:

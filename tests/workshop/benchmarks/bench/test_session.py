@@ -28,7 +28,7 @@ class FakeWorker:
         self.fails_at = fails_at
         self.failure = failure
 
-    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+    def load(self, file_bytes: bytes, concurrency: int, seconds: float) -> Round:
         self.asked += 1
         if self.failure and self.asked == self.fails_at:
             raise self.failure
@@ -91,11 +91,11 @@ def burn(number: int) -> Outcome:
 
 def test_a_server_is_measured_with_its_processes() -> None:
     target = Target(lambda picture: nullcontext(burn), lambda: frozenset({os.getpid()}))
-    measured = target.measure(PICTURES[0], 2, 0.1)
-    assert (measured.plates, measured.errors) == (1, 0)
-    assert len(measured.latencies_ms) >= 2
-    assert min(measured.cpu_s.server, measured.cpu_s.client) > 0
-    assert measured.peaks.memory_bytes > 10_000_000
+    result = target.measure(PICTURES[0], 2, 0.1)
+    assert (result.plates, result.errors) == (1, 0)
+    assert len(result.latencies_ms) >= 2
+    assert min(result.cpu_s.server, result.cpu_s.client) > 0
+    assert result.peaks.memory_bytes > 10_000_000
 
 
 def test_a_server_that_has_ended_ends_the_measurement() -> None:

@@ -29,16 +29,16 @@ HELD = Resources(descriptors=30, threads=12, memory_bytes=100 << 20, processes=2
 ENDING = Ending(status=0, seconds=1.0, before=HELD, after=HELD, is_told=True)
 
 
-def told(number: int) -> list[SinkEvent]:
+def make_events(number: int) -> list[SinkEvent]:
     """Return the events of one vehicle."""
-    passed = (f"pass{number}", TEXTS[number])
+    pass_facts = (f"pass{number}", TEXTS[number])
     return [
-        SinkEvent(f"{number}-agreed", "pass.agreed", *passed),
-        SinkEvent(f"{number}-closed", "pass.closed", *passed),
+        SinkEvent(f"{number}-agreed", "pass.agreed", *pass_facts),
+        SinkEvent(f"{number}-closed", "pass.closed", *pass_facts),
     ]
 
 
-EVENTS = [event for number in range(10) for event in told(number)]
+EVENTS = [event for number in range(10) for event in make_events(number)]
 RIGHT = Evidence(
     looks=LOOKS,
     pass_counts=dict.fromkeys(TEXTS, 1),

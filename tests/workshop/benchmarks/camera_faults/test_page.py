@@ -22,10 +22,10 @@ PAGE = f"{OTHER}<!-- figures: camera-faults -->\nearlier\n<!-- end of figures --
 
 
 def test_each_fault_is_a_row() -> None:
-    _, _, kept, broken, skipped = TABLE.format_rows(REPORT).splitlines()
-    assert kept == "| A is away | 12 | 0 | 0 | 0 | 0 | 0 | 0.3 s | 2.0 s | 4.3 s | kept |"
-    assert broken.endswith("| 9.0 s | - | - | **1 vehicles lost; more** |")
-    assert skipped.endswith("| - | not made here: no root |")
+    _, _, kept_row, broken_row, skipped_row = TABLE.format_rows(REPORT).splitlines()
+    assert kept_row == "| A is away | 12 | 0 | 0 | 0 | 0 | 0 | 0.3 s | 2.0 s | 4.3 s | kept |"
+    assert broken_row.endswith("| 9.0 s | - | - | **1 vehicles lost; more** |")
+    assert skipped_row.endswith("| - | not made here: no root |")
     assert list(format_notes(REPORT)) == ["A is away: seen"]
 
 

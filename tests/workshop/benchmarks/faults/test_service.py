@@ -35,7 +35,7 @@ def test_a_service_that_was_never_started_is_down(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "took_s", "said", "faults"),
+    ("status", "took_s", "output", "faults"),
     [
         pytest.param(0, 2.0, "stopped\n", [], id="as-promised"),
         pytest.param(1, 2.0, "", ["exit status 1"], id="status"),
@@ -45,9 +45,9 @@ def test_a_service_that_was_never_started_is_down(service: Service) -> None:
     ],
 )
 def test_an_end_is_judged(
-    service: Service, status: int | None, took_s: float, said: str, faults: list[str]
+    service: Service, status: int | None, took_s: float, output: str, faults: list[str]
 ) -> None:
-    service.log.write_text(f"error before\n{said}")
+    service.log.write_text(f"error before\n{output}")
     assert find_faults_of_end(service, status, took_s, len("error before\n")) == faults
 
 
@@ -97,10 +97,10 @@ print(time.time(), time.monotonic(), time.monotonic() - before < 60)
 @pytest.mark.parametrize("ahead_s", [0, 7200, -7200])
 def test_the_wall_clock_jumps_and_no_other(jumping: Launch, ahead_s: int) -> None:
     set_offset(Path(jumping.variables[OFFSET_FILE]), ahead_s)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", CLOCKS], env=jumping.variables, capture_output=True, check=True
     )
-    wall, monotonic, is_quick = done.stdout.decode().split()
+    wall, monotonic, is_quick = result.stdout.decode().split()
     assert float(wall) - time.time() == pytest.approx(ahead_s, abs=600)
     assert float(monotonic) == pytest.approx(time.monotonic(), abs=600)
     assert is_quick == "True"

@@ -32,14 +32,14 @@ def plate(*candidates: tuple[str, float], xyxy: tuple[float, ...] = BOX) -> Plat
     ],
 )
 def test_a_box_on_no_plate_is_a_false_alarm(plates, count: int) -> None:
-    counted = collect_alarms(
+    alarms = collect_alarms(
         [(SearchedPicture("a", GREY, plates), Plates((plate(("A123BC77", 0.9)),)))], 0.5
     )
-    assert len(counted.alarms) == count
+    assert len(alarms.alarms) == count
 
 
 @pytest.mark.parametrize(
-    ("placed", "cause"),
+    ("things", "cause"),
     [
         pytest.param(None, PHOTO, id="not known"),
         pytest.param((), SURROUNDINGS, id="nothing there"),
@@ -52,23 +52,23 @@ def test_a_box_on_no_plate_is_a_false_alarm(plates, count: int) -> None:
         ),
     ],
 )
-def test_the_cause_is_the_thing_that_most_of_the_box_lies_in(placed, cause: str) -> None:
-    counted = collect_alarms([(SearchedPicture("a", GREY, things=placed), Plates((plate(),)))], 0.5)
-    assert [alarm.cause for alarm in counted.alarms] == [cause]
+def test_the_cause_is_the_thing_that_most_of_the_box_lies_in(things, cause: str) -> None:
+    alarms = collect_alarms([(SearchedPicture("a", GREY, things=things), Plates((plate(),)))], 0.5)
+    assert [alarm.cause for alarm in alarms.alarms] == [cause]
 
 
 def test_texts_are_shown_from_the_threshold_on_surest_first() -> None:
     first = Plates((plate(("A123BC77", 0.5)), plate(("B123BC77", 0.8)), plate()))
-    counted = collect_alarms(
+    alarms = collect_alarms(
         [(SearchedPicture("a", GREY), first), (SearchedPicture("b", GREY), Plates())], 0.6
     )
-    assert [one.text for one in counted.list_shown(0.5)] == ["B123BC77", "A123BC77"]
-    assert [one.text for one in counted.list_shown(0.51)] == ["B123BC77"]
-    assert (counted.pictures, counted.count_pictures(0.5)) == (2, 1)
-    assert [alarm.tile is not None for alarm in counted.alarms] == [False, True, False]
+    assert [alarm.text for alarm in alarms.list_shown(0.5)] == ["B123BC77", "A123BC77"]
+    assert [alarm.text for alarm in alarms.list_shown(0.51)] == ["B123BC77"]
+    assert (alarms.pictures, alarms.count_pictures(0.5)) == (2, 1)
+    assert [alarm.tile is not None for alarm in alarms.alarms] == [False, True, False]
 
 
 def test_things_are_counted_by_their_kinds() -> None:
     things = (PlacedThing("grille", BOX), PlacedThing("grille", BOX), PlacedThing("advert", BOX))
-    counted = collect_alarms([(SearchedPicture("a", GREY, things=things), Plates())], 0.5)
-    assert counted.thing_counts == {"grille": 2, "advert": 1}
+    alarms = collect_alarms([(SearchedPicture("a", GREY, things=things), Plates())], 0.5)
+    assert alarms.thing_counts == {"grille": 2, "advert": 1}
