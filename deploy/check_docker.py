@@ -95,8 +95,8 @@ def check_little_memory(report: Report) -> None:
     """Check that a container with too little memory for the service reports that, and ends."""
     small = [option for option in TIGHT if "memory" not in option]
     container = start("small", ("--memory=1g", *small), ("--no-keys",))
-    status, said = container.wait(), container.logs().strip()
-    reason = said.splitlines()[-1]  # after limits that were lowered
+    status, output = container.wait(), container.logs().strip()
+    reason = output.splitlines()[-1]  # after limits that were lowered
     is_told = reason.startswith("plates: memory: wanted ")
     report("with 1 GiB it says what it needs, and ends", status > 0 and is_told, reason)
 
@@ -120,18 +120,18 @@ def check_life(street: Path, texts: list[str], health: list[str], report: Report
     container.restart()
     seconds = container.wait_until_healthy(ports.health, START_S)
     report("killed and started again it is healthy", True, f"after {seconds:.1f} s")
-    with calling(ports.http, street) as answers:
+    with call_constantly(ports.http, street) as answers:
         time.sleep(2)
         seconds, status = container.stop()
-    told = f"{seconds:.1f} s of {GRACE_S}, exit status {status}, {answers[200]} calls answered"
+    summary = f"{seconds:.1f} s of {GRACE_S}, exit status {status}, {answers[200]} calls answered"
     has_ended = seconds < GRACE_S and status == 0 and answers[200] > 0
-    report("stopped under load it ends in its grace period", has_ended, told)
+    report("stopped under load it ends in its grace period", has_ended, summary)
 
 
 def check_scores(container: Container, report: Report) -> None:
     """Check which process the kernel would kill first."""
-    said = container.execute("sh", "-c", SCORES).stdout.splitlines()
-    pairs = (line.split() for line in said if " " in line)
+    lines = container.execute("sh", "-c", SCORES).stdout.splitlines()
+    pairs = (line.split() for line in lines if " " in line)
     scores = {name: int(score) for name, score in pairs}  # equal for each name
     order = [scores[name] for name in ("python", "tritonserver", "triton_python_b")]
     is_right = scores["plates"] <= order[0] < order[1] < order[2]
@@ -145,9 +145,9 @@ def check_flood(street: Path, texts: list[str], health: list[str], report: Repor
     container.wait_until_healthy(ports.health, START_S)
     large = write_large(street)
     answers = flood(ports.http, large.read_bytes())
-    told = ", ".join(f"{answer}: {count}" for answer, count in sorted(answers.items(), key=str))
-    known = all(answer == 200 or answer in BUSY for answer in answers)
-    report("every caller of 36 large pictures is answered or told to wait", known, told)
+    summary = ", ".join(f"{answer}: {count}" for answer, count in sorted(answers.items(), key=str))
+    are_expected = all(answer == 200 or answer in BUSY for answer in answers)
+    report("every caller of 36 large pictures is answered or told to wait", are_expected, summary)
     report("some of them are answered", answers[200] > 0, "")
     peak = container.peak_bytes() / 2**30
     alive = container.state["Running"] and "died" not in container.logs()
@@ -202,7 +202,7 @@ def ask(port: int, body: bytes, source: str = "127.0.0.1") -> object:
 
 
 @contextmanager
-def calling(port: int, picture: Path) -> Iterator[Counter[object]]:
+def call_constantly(port: int, picture: Path) -> Iterator[Counter[object]]:
     """Let four clients call continuously for the length of a `with` block."""
     answers: Counter[object] = Counter()
     is_over, body = threading.Event(), picture.read_bytes()
@@ -230,34 +230,34 @@ def check_compose(street: Path, texts: list[str], health: list[str], report: Rep
         return
     whole = yaml.safe_load((PROJECT / "deploy" / "compose.yaml").read_text())
     del whole["name"]  # Compose before 2.0 does not know it
-    status, said = compose(program, whole, "config")
-    is_refused = status != 0 and "GRAFANA_PASSWORD" in said
-    report("compose.yaml wants a password for Grafana", is_refused, said if status == 0 else "")
-    status, said = compose(program, whole, "config", GRAFANA_PASSWORD="x")
-    report("docker-compose takes compose.yaml", status == 0, said if status else "")
+    status, output = compose(program, whole, "config")
+    is_refused = status != 0 and "GRAFANA_PASSWORD" in output
+    report("compose.yaml wants a password for Grafana", is_refused, output if status == 0 else "")
+    status, output = compose(program, whole, "config", GRAFANA_PASSWORD="x")
+    report("docker-compose takes compose.yaml", status == 0, output if status else "")
     ports = Ports(health)
     service = {name: value for name, value in SERVICE.items() if name not in UNPUBLISHED}
     service |= {"network_mode": "host", "command": [*SERVICE["command"], *ports.flags]}
     alone = {"services": {"plates": service | {"container_name": "composed"}}}
-    status, said = compose(program, alone, "up", "--detach")
-    report("docker-compose starts the service", status == 0, said if status else "")
+    status, output = compose(program, alone, "up", "--detach")
+    report("docker-compose starts the service", status == 0, output if status else "")
     container = Container("composed")
     seconds = container.wait_until_healthy(ports.health, START_S)
     report("started by docker-compose it is healthy", True, f"after {seconds:.1f} s")
     report("it reads the street", ports.read(street) == texts, "")
-    status, said = compose(program, alone, "down")
-    report("docker-compose ends it", status == 0, said if status else "")
+    status, output = compose(program, alone, "down")
+    report("docker-compose ends it", status == 0, output if status else "")
 
 
-def compose(program: str, file: dict[str, Any], *command: str, **given: str) -> tuple[int, str]:
+def compose(program: str, file: dict[str, Any], *command: str, **variables: str) -> tuple[int, str]:
     """Run docker-compose on a file; return its exit status and its output."""
     path = ROOT / "compose.yaml"
     path.write_text(yaml.safe_dump(file))
-    done = subprocess.run(
+    result = subprocess.run(
         [program, "--file", str(path), "--project-name", "plates", *command],
-        env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "DOCKER_HOST": SOCKET, **given},
+        env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "DOCKER_HOST": SOCKET, **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    return done.returncode, (done.stdout + done.stderr).strip()
+    return result.returncode, (result.stdout + result.stderr).strip()

@@ -72,9 +72,9 @@ def check_machine() -> None:
 
 
 def check() -> None:
-    begin = time.monotonic()
+    start_s = time.monotonic()
     build()
-    print(f"built in {time.monotonic() - begin:.0f} s")
+    print(f"built in {time.monotonic() - start_s:.0f} s")
     container = Container()
     try:
         show_layers(container)
@@ -90,8 +90,8 @@ def check() -> None:
 
 def show_layers(image: Container) -> None:
     print("layers, MB:")
-    for made, size in image.layers:
-        print(f"  {size / 1e6:7.1f}  {re.sub(SHELL, '', made)[:88] or 'the base'}")
+    for command, size in image.layers:
+        print(f"  {size / 1e6:7.1f}  {re.sub(SHELL, '', command)[:88] or 'the base'}")
     print(f"  {sum(size for _, size in image.layers) / 1e6:7.1f}  in all")
 
 
@@ -99,12 +99,12 @@ def check_files(image: Container) -> None:
     """Check that the image has only files that serving needs."""
     search = dict(variable.split("=", 1) for variable in image.config["Env"])["PATH"]
     paths = [image.root / folder.lstrip("/") for folder in search.split(":")]
-    found = [str(path) for folder in paths for path in folder.glob("*") if path.name in TOOLS]
-    report("no compiler, no installer", not found, ", ".join(found))
+    programs = [str(path) for folder in paths for path in folder.glob("*") if path.name in TOOLS]
+    report("no compiler, no installer", not programs, ", ".join(programs))
     folders = sorted(path.name for path in (image.root / "opt/plates").iterdir())
     report("what serving needs, and no more", folders == CONTENT, ", ".join(folders))
-    left = [path for path in PIP if (image.root / path).exists()]
-    report("no cache and no settings of pip", not left, ", ".join(left))
+    leftovers = [path for path in PIP if (image.root / path).exists()]
+    report("no cache and no settings of pip", not leftovers, ", ".join(leftovers))
     ours = (image.root / "opt/plates").rglob("*")
     writable = [path for path in ours if not path.is_symlink() and path.stat().st_mode & 0o002]
     report("nothing that everybody may write", not writable, ", ".join(map(str, writable[:3])))
@@ -112,24 +112,24 @@ def check_files(image: Container) -> None:
 
 def check_packages(image: Container) -> None:
     """Check which packages Python finds in the image."""
-    status, found = image.run("python", "-c", FIND, "orchestrator", *WORKSHOP, PLOTS)
-    is_alone = (status, found) == (0, "orchestrator")
-    report("of our packages orchestrator alone, and no plots", is_alone, found)
+    status, packages = image.run("python", "-c", FIND, "orchestrator", *WORKSHOP, PLOTS)
+    is_alone = (status, packages) == (0, "orchestrator")
+    report("of our packages orchestrator alone, and no plots", is_alone, packages)
 
 
 def check_rights(image: Container) -> None:
     """Check that a process has the rights from compose.yaml, and no more."""
-    _, said = image.run("sh", "-c", RIGHTS)
-    uid, capabilities, is_final, _, shm = (line.split()[-1] for line in said.splitlines())
+    _, output = image.run("sh", "-c", RIGHTS)
+    uid, capabilities, is_final, _, shm = (line.split()[-1] for line in output.splitlines())
     report("runs as an ordinary user", f"{uid}:{uid}" == image.config["User"] != "0:0", uid)
     report("no rights, and no way to any", (int(capabilities, 16), is_final) == (0, "1"), "")
     size = SERVICE["shm_size"]
     report("its shared memory", int(shm) == int(size[:-1]) * MIB[size[-1]], f"{shm} MB")
-    _, said = image.run("touch", "/opt/plates/x")
-    report("the root is read-only", "Read-only" in said, said.partition("\n")[0])
+    _, output = image.run("touch", "/opt/plates/x")
+    report("the root is read-only", "Read-only" in output, output.partition("\n")[0])
     for folder in ("/tmp", "/dev/shm"):
-        _, said = image.run("sh", "-c", RUN_IN.format(folder))
-        report(f"nothing in {folder} can be run", "Permission denied" in said, said)
+        _, output = image.run("sh", "-c", RUN_IN.format(folder))
+        report(f"nothing in {folder} can be run", "Permission denied" in output, output)
 
 
 def check_service(image: Container) -> None:
@@ -173,9 +173,9 @@ def check_own_weights(image: Container) -> None:
 
 def check_refusal(image: Container, command: list[str]) -> None:
     """Check that the service does not listen to other machines by accident."""
-    status, said = image.run(*command)
-    told = said.partition("plates: ")[2].partition("\n")[0]
-    report("without keys it does not start", status != 0 and "--no-keys" in told, told)
+    status, output = image.run(*command)
+    message = output.partition("plates: ")[2].partition("\n")[0]
+    report("without keys it does not start", status != 0 and "--no-keys" in message, message)
 
 
 def check_callers(http: str, grpc: str) -> None:
@@ -195,8 +195,8 @@ def check_callers(http: str, grpc: str) -> None:
 def check_metrics(url: str) -> None:
     """Check that Prometheus gets the metrics of the gateway and of Triton."""
     with open_url(url, timeout_s=10) as answer:
-        said = answer.read().decode()
-    missing = [name for name in COUNTED if name not in said]
+        text = answer.read().decode()
+    missing = [name for name in COUNTED if name not in text]
     report("metrics of the gateway, the model and Triton", not missing, ", ".join(missing))
 
 
@@ -205,29 +205,31 @@ def check_ports(service: subprocess.Popen[str], fronts: set[int]) -> None:
     supervisor = psutil.Process(process_of(service))
     processes = [supervisor, *supervisor.children(recursive=True)]
     sockets = [connection for process in processes for connection in process.net_connections("tcp")]
-    heard = [socket.laddr for socket in sockets if socket.status == psutil.CONN_LISTEN]
-    others = sorted({at.port for at in heard if at.ip not in LOOPBACK})
+    addresses = [socket.laddr for socket in sockets if socket.status == psutil.CONN_LISTEN]
+    others = sorted({address.port for address in addresses if address.ip not in LOOPBACK})
     report("only the gateway listens to others", set(others) == fronts, f"ports {others}")
-    report("Triton listens on loopback", len({at.port for at in heard} - fronts) > 0, "")
+    report(
+        "Triton listens on loopback", len({address.port for address in addresses} - fronts) > 0, ""
+    )
 
 
 def check_end(service: subprocess.Popen[str]) -> None:
     """Stop the service as an engine does."""
-    begin = time.monotonic()
+    start_s = time.monotonic()
     os.kill(process_of(service), signal.SIGTERM)
     status = service.wait(GRACE_S)
-    seconds = f"{time.monotonic() - begin:.1f} s of {GRACE_S}, exit status {status}"
+    seconds = f"{time.monotonic() - start_s:.1f} s of {GRACE_S}, exit status {status}"
     report("SIGTERM ends it in its grace period", status == 0, seconds)
 
 
 def wait_until_healthy(service: subprocess.Popen[str], image: Container, url: str) -> None:
     """Return when the image's own health check succeeds inside the container."""
     command = [*image.config["Healthcheck"]["Test"][1:], url]
-    begin = time.monotonic()
+    start_s = time.monotonic()
     while image.run(*command)[0]:
-        if service.poll() is not None or time.monotonic() - begin > START_S:
+        if service.poll() is not None or time.monotonic() - start_s > START_S:
             raise CheckError("wanted the health check to succeed, got the log above")
-    report("the health check succeeds", True, f"after {time.monotonic() - begin:.1f} s")
+    report("the health check succeeds", True, f"after {time.monotonic() - start_s:.1f} s")
 
 
 def report(claim: str, holds: bool, detail: str) -> None:

@@ -56,8 +56,8 @@ def run_engine() -> Iterator[None]:
         f"--host={SOCKET}",
         *((f"--storage-driver={driver}",) if driver else ()),
     ]
-    with log.open("w") as said:
-        engine = subprocess.Popen(command, stdout=said, stderr=said)
+    with log.open("w") as log_file:
+        engine = subprocess.Popen(command, stdout=log_file, stderr=log_file)
     try:
         deadline = time.monotonic() + START_S
         while call("version").returncode:
@@ -84,10 +84,10 @@ def docker(*arguments: object) -> str:
     Raises:
         CheckError: The command fails.
     """
-    done = call(*arguments)
-    if done.returncode:
-        raise CheckError(f"wanted docker {arguments[0]} to succeed, got: {done.stderr.strip()}")
-    return done.stdout.strip()
+    result = call(*arguments)
+    if result.returncode:
+        raise CheckError(f"wanted docker {arguments[0]} to succeed, got: {result.stderr.strip()}")
+    return result.stdout.strip()
 
 
 def load() -> None:
@@ -101,8 +101,8 @@ def load() -> None:
 
 
 def remove_containers() -> None:
-    if found := docker("ps", "--all", "--quiet"):
-        docker("rm", "--force", *found.split())
+    if containers := docker("ps", "--all", "--quiet"):
+        docker("rm", "--force", *containers.split())
 
 
 def start(name: str, options: tuple[str, ...], arguments: tuple[str, ...]) -> Container:
@@ -129,8 +129,8 @@ class Container:
         return dict(json.loads(docker("inspect", "--format", "{{json .State}}", self.name)))
 
     def logs(self) -> str:
-        done = call("logs", self.name)
-        return done.stdout + done.stderr
+        result = call("logs", self.name)
+        return result.stdout + result.stderr
 
     def execute(self, *command: object) -> subprocess.CompletedProcess[str]:
         """Run a command inside the container."""
@@ -142,12 +142,12 @@ class Container:
         Raises:
             CheckError: The container ended, or is not healthy in time.
         """
-        begin = time.monotonic()
+        start_s = time.monotonic()
         while self.execute(*check).returncode:
-            if not self.state["Running"] or time.monotonic() - begin > timeout_s:
+            if not self.state["Running"] or time.monotonic() - start_s > timeout_s:
                 raise CheckError(f"wanted {self.name} to be healthy, got:\n{self.logs()}")
             time.sleep(0.2)
-        return time.monotonic() - begin
+        return time.monotonic() - start_s
 
     def restart(self) -> None:
         """Kill the container, and start the same one again."""
@@ -156,9 +156,9 @@ class Container:
 
     def stop(self) -> tuple[float, int]:
         """Stop the container; return the seconds that this took, and the exit status."""
-        begin = time.monotonic()
+        start_s = time.monotonic()
         docker("stop", self.name)
-        return time.monotonic() - begin, int(self.state["ExitCode"])
+        return time.monotonic() - start_s, int(self.state["ExitCode"])
 
     def wait(self) -> int:
         """Return the exit status of a container that ends by itself."""

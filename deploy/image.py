@@ -43,12 +43,12 @@ class CheckError(Exception):
 
 def buildah(*arguments: object) -> str:
     """Run buildah; return its output."""
-    done = subprocess.run(
+    result = subprocess.run(
         [*BUILDAH, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=False
     )
-    if done.returncode:
+    if result.returncode:
         raise CheckError(f"wanted buildah {arguments[0]} to succeed, got the error above")
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
 def build() -> None:
@@ -120,16 +120,16 @@ class Container:
     def run(self, *command: str) -> tuple[int, str]:
         """Run a command; return its exit status and its output."""
         process = self.start(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        said, _ = process.communicate()
-        return process.returncode, said.strip()
+        output, _ = process.communicate()
+        return process.returncode, output.strip()
 
 
 def process_of(service: subprocess.Popen[str]) -> int:
     """Return the process of a running command, below the processes that isolate it."""
     below = [service.pid]
     for pid in below:
-        said = Path(f"/proc/{pid}/cmdline").read_text()
-        if said and "buildah" not in said:
+        command_line = Path(f"/proc/{pid}/cmdline").read_text()
+        if command_line and "buildah" not in command_line:
             return pid
         threads = Path(f"/proc/{pid}/task").glob("*/children")
         below += [int(child) for thread in threads for child in thread.read_text().split()]
@@ -139,9 +139,9 @@ def process_of(service: subprocess.Popen[str]) -> int:
 def pip_settings(target: Path) -> list[Path]:
     """Write this machine's settings of pip as one pip.conf; return the local folders in them."""
     command = [sys.executable, "-m", "pip", "config", "list"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    settings_text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     settings = {}  # first of files, then of the environment, which pip prefers
-    for line in sorted(listed.splitlines(), reverse=True):
+    for line in sorted(settings_text.splitlines(), reverse=True):
         name, _, value = line.partition("=")
         settings[name.rpartition(".")[2]] = " ".join(ast.literal_eval(value).split())
     lines = ["[global]", *(f"{name} = {value}" for name, value in settings.items())]

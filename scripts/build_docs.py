@@ -90,19 +90,19 @@ def adjust(text: str, source: str) -> str:
     """
     places = pages() | START
 
-    def follow(found: re.Match[str]) -> str:
-        mark, words, address = found.groups()
+    def follow(match: re.Match[str]) -> str:
+        mark, words, address = match.groups()
         path, hash_sign, anchor = (address or "").partition("#")
         if not path or "://" in path:
-            return found[0]
-        wanted = os.path.normpath(PurePosixPath(source).parent / path)
-        target = places.get(wanted, places.get(f"{wanted}/README.md"))
+            return match[0]
+        target_path = os.path.normpath(PurePosixPath(source).parent / path)
+        target = places.get(target_path, places.get(f"{target_path}/README.md"))
         if target:
             there = os.path.relpath(target, PurePosixPath(places[source]).parent)
             return f"{mark}[{words}]({there}{hash_sign}{anchor})"
-        if not (PROJECT / wanted).exists():
+        if not (PROJECT / target_path).exists():
             raise ValueError(f"{source}: wanted a link to a file of the project, got {address}")
-        return found[0] if wanted.startswith("docs/") else _name(words, wanted)
+        return match[0] if target_path.startswith("docs/") else _name(words, target_path)
 
     return CODE_OR_LINK.sub(follow, text)
 

@@ -33,7 +33,7 @@ from install import (
     requirements,
     split_left_out,
 )
-from locked import MACHINES, held
+from locked import MACHINES, list_packages
 
 GLIBC = range(5, 36)  # Triton's wheel wants glibc 2.35; the others are content with less
 TAGS = (
@@ -63,16 +63,16 @@ def main() -> None:
     parser.add_argument("--without", type=split_left_out, default=(), metavar="NAME,NAME")
     parser.add_argument("--parts", type=parse_size, metavar="SIZE")
     parser.add_argument("--to", type=Path, default=PROJECT / "dist")
-    given = parser.parse_args()
-    given.to.mkdir(parents=True, exist_ok=True)
-    archive = given.to / archive_name(given.python, given.machine)
+    options = parser.parse_args()
+    options.to.mkdir(parents=True, exist_ok=True)
+    archive = options.to / archive_name(options.python, options.machine)
     with tempfile.TemporaryDirectory() as folder:
-        wheels = download(Path(folder), given.python, given.machine, given.without)
+        wheels = download(Path(folder), options.python, options.machine, options.without)
         project = archive_project()
-        script = install_script(given.python, given.machine, given.without)
+        script = install_script(options.python, options.machine, options.without)
         write(archive, project, wheels, script)
     show_sizes(wheels, len(project), archive)
-    for part in split(archive, given.parts) if given.parts else (archive,):
+    for part in split(archive, options.parts) if options.parts else (archive,):
         print(f"{hash_file(part)}  {part}")
 
 
@@ -99,10 +99,10 @@ def archive_name(python: str, machine: str) -> str:
 
 def choose_pins(python: str, machine: str, without: tuple[str, ...]) -> list[str]:
     """Return the packages of a machine that serves, each with its hashes."""
-    packages = held(read_lock(), "cpu", python, machine)
+    packages = list_packages(read_lock(), "cpu", python, machine)
     left_out = {"torch", *without}
-    locked = [requirement(package) for package in packages if package["name"] not in left_out]
-    return [*locked, pin_of("poetry-core"), *(() if "torch" in without else (cpu_torch(),))]
+    pins = [requirement(package) for package in packages if package["name"] not in left_out]
+    return [*pins, pin_of("poetry-core"), *(() if "torch" in without else (cpu_torch(),))]
 
 
 def download(folder: Path, python: str, machine: str, without: tuple[str, ...]) -> dict[str, int]:
@@ -124,10 +124,10 @@ def download(folder: Path, python: str, machine: str, without: tuple[str, ...]) 
 def archive_project() -> bytes:
     """Return the committed files of the project as a tar archive."""
     command = ["git", "-C", str(PROJECT), "archive", f"--prefix={folder_name()}/", "HEAD"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
-    if done.returncode:
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if result.returncode:
         sys.exit("bundle: wanted a Git checkout of the project, got the error above")
-    return done.stdout
+    return result.stdout
 
 
 def install_script(python: str, machine: str, without: tuple[str, ...]) -> str:
@@ -152,12 +152,12 @@ def write(archive: Path, project: bytes, wheels: dict[str, int], script: str) ->
 
 def show_sizes(wheels: dict[str, int], project: int, archive: Path) -> None:
     """Print how large each part is, the largest first."""
-    named = {name: part for part, names in PARTS.items() for name in names}
+    part_of_package = {name: part for part, names in PARTS.items() for name in names}
     sizes = {"the project and its weights": project}
     for wheel, size in wheels.items():
-        part = named.get(Path(wheel).name.split("-")[0], "other wheels")
+        part = part_of_package.get(Path(wheel).name.split("-")[0], "other wheels")
         sizes[part] = sizes.get(part, 0) + size
-    for part, size in sorted(sizes.items(), key=lambda one: -one[1]):
+    for part, size in sorted(sizes.items(), key=lambda part_and_size: -part_and_size[1]):
         print(f"{size / (1 << 20):8.1f} MiB  {part}")
     print(f"{archive.stat().st_size / (1 << 20):8.1f} MiB  in all")
 

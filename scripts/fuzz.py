@@ -36,17 +36,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--folder", type=Path, default=Path(".fuzz"))
-    given = parser.parse_args()
-    running = [start(target, given.folder / target, given.minutes) for target in TARGETS]
-    machines = start_machines(given.folder, given.minutes)
-    failed = [target for target, one in zip(TARGETS, running) if one.wait()]
+    options = parser.parse_args()
+    processes = [start(target, options.folder / target, options.minutes) for target in TARGETS]
+    machines = start_machines(options.folder, options.minutes)
+    failures = [target for target, process in zip(TARGETS, processes) if process.wait()]
     print(ROW.format("target", "executions", "answered", "refused", "findings"))
-    failed += ["machines"] if machines.wait() else []
-    findings = [file for target in TARGETS for file in report(target, given.folder / target)]
+    failures += ["machines"] if machines.wait() else []
+    findings = [file for target in TARGETS for file in report(target, options.folder / target)]
     for file in findings:
         print(file)
-    if failed or findings:
-        sys.exit(f"fuzz: wanted no findings, got {len(findings)}; ended early: {failed or 'none'}")
+    if failures or findings:
+        sys.exit(
+            f"fuzz: wanted no findings, got {len(findings)}; ended early: {failures or 'none'}"
+        )
 
 
 def start(target: str, folder: Path, minutes: float) -> subprocess.Popen[bytes]:

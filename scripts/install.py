@@ -89,18 +89,18 @@ def main() -> None:
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
     parser.add_argument("--torch", choices=["cpu", "cuda"])
     parser.add_argument("--without", type=split_left_out, default=(), metavar="NAME,NAME")
-    given = parser.parse_args()
-    venv = given.venv.resolve()
+    options = parser.parse_args()
+    venv = options.venv.resolve()
     if Path(sys.prefix).resolve() != venv:
         python = venv / "bin" / "python"
         if fault_of(python) or not (venv / "bin" / "pip").exists():
-            create(venv, choose_python(), sees_packages="torch" in given.without)
+            create(venv, choose_python(), sees_packages="torch" in options.without)
         os.execv(python, [str(python), *sys.argv])
-    if "torch" in given.without:
+    if "torch" in options.without:
         show_own_torch()
-    chosen = [*(given.group or ()), *(name for name in given.extras if name in OF_CAMERAS)]
-    extras = tuple(name for name in given.extras if name in EXTRAS)
-    install(["main", *chosen], given.torch, extras, without=given.without)
+    groups = [*(options.group or ()), *(name for name in options.extras if name in OF_CAMERAS)]
+    extras = tuple(name for name in options.extras if name in EXTRAS)
+    install(["main", *groups], options.torch, extras, without=options.without)
     print(f"installed in {venv}")
 
 
@@ -114,12 +114,14 @@ def split_left_out(text: str) -> tuple[str, ...]:
     return split_names(text, LEFT_OUT)
 
 
-def split_names(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+def split_names(text: str, allowed_names: tuple[str, ...]) -> tuple[str, ...]:
     """Return known names that are separated by commas."""
     names = tuple(filter(None, text.split(",")))
     for name in names:
-        if name not in known:
-            raise argparse.ArgumentTypeError(f"wanted some of {', '.join(known)}, got {name!r}")
+        if name not in allowed_names:
+            raise argparse.ArgumentTypeError(
+                f"wanted some of {', '.join(allowed_names)}, got {name!r}"
+            )
     return names
 
 
@@ -138,12 +140,12 @@ def show_own_torch() -> None:
 
 def choose_python() -> str:
     """Return a Python that can run the server; fetch one if there is none."""
-    named = os.environ.get("PLATES_PYTHON")
-    if named:
-        fault = fault_of(named)
+    python_of_variable = os.environ.get("PLATES_PYTHON")
+    if python_of_variable:
+        fault = fault_of(python_of_variable)
         if fault:
-            sys.exit(f"install: PLATES_PYTHON: wanted {WANTED}, got {named}, {fault}")
-        return named
+            sys.exit(f"install: PLATES_PYTHON: wanted {WANTED}, got {python_of_variable}, {fault}")
+        return python_of_variable
     faults = {}
     for python in (sys.executable, "python3.12", "python3.11", "python3.10"):
         faults[python] = fault_of(python)
@@ -156,12 +158,12 @@ def fault_of(python: str | Path) -> str:
     """Return the reason why a Python cannot run the server, `""` when it can."""
     command = [str(python), "-c", DESCRIBE]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         return f"which does not run ({error.strerror})"
-    if done.returncode:
+    if result.returncode:
         return "which does not run"
-    version, has_library = done.stdout.split()
+    version, has_library = result.stdout.split()
     if not OLDEST <= tuple(map(int, version.split("."))) <= NEWEST:
         return f"which is {version}"
     if has_library != "True":
@@ -188,12 +190,12 @@ def bring_python(fault: str) -> str:
         variables = {**os.environ, "UV_PYTHON_INSTALL_DIR": str(target)}
         for words in (["install", "--no-bin"], ["find", "--managed-python"]):
             command = [python, "-m", "uv", "python", *words, BROUGHT]
-            done = subprocess.run(
+            result = subprocess.run(
                 command, env=variables, capture_output=True, text=True, check=False
             )
-            if done.returncode:
-                sys.exit(no_python(" ".join(done.stderr.rpartition("cause: ")[2].split())))
-    return done.stdout.strip()
+            if result.returncode:
+                sys.exit(no_python(" ".join(result.stderr.rpartition("cause: ")[2].split())))
+    return result.stdout.strip()
 
 
 def no_python(reason: str) -> str:
@@ -210,8 +212,8 @@ def create(venv: Path, python: str, *, sees_packages: bool = False) -> None:
     if os.pathsep in str(venv):
         sys.exit(f"install: wanted a folder without {os.pathsep} in its path, got {venv}")
     options = ["--clear", *(["--system-site-packages"] if sees_packages else ())]
-    done = subprocess.run([python, "-m", "venv", *options, str(venv)], check=False)
-    if done.returncode:
+    result = subprocess.run([python, "-m", "venv", *options, str(venv)], check=False)
+    if result.returncode:
         sys.exit("install: wanted Python's venv; on Debian and Ubuntu: apt install python3-venv")
 
 
@@ -223,17 +225,17 @@ def install(
     without: tuple[str, ...] = (),
 ) -> None:
     """Install PyTorch, the locked packages of groups and extras, and the project itself."""
-    locked = read_lock()
+    packages = read_lock()
     left_out = UNWANTED.union(without)
     on_cpu = "torch" in without or (not wants_cuda(groups, build) and install_cpu_torch())
-    wanted = [
+    needed_packages = [
         package
-        for package in locked
+        for package in packages
         if set(package["groups"]) & set(groups)
         and package["name"] not in left_out
         and not (on_cpu and CUDA_ONLY.match(package["name"]))
     ]
-    pins = [requirement(package) for package in one_version_each(wanted, groups, extras)]
+    pins = [requirement(package) for package in choose_versions(needed_packages, groups, extras)]
     pins.append(pin_of("poetry-core"))  # builds the project's own package
     print(f"install: {len(pins)} packages of poetry.lock", flush=True)
     if not pip_install(pins=pins):
@@ -294,7 +296,7 @@ def pin_of(name: str) -> str:
     return requirement({"name": name, "version": entry[1], "files": files})
 
 
-def one_version_each(
+def choose_versions(
     packages: list[dict], groups: list[str], extras: tuple[str, ...] = ()
 ) -> list[dict]:
     """Drop packages that this machine does not need; of two versions keep the closer marker's.
@@ -304,13 +306,13 @@ def one_version_each(
     """
     from pip._vendor.packaging.markers import Marker
 
-    chosen: dict[str, dict] = {}
+    packages_by_name: dict[str, dict] = {}
     for package in sorted(packages, key=lambda package: len(marker_of(package, groups))):
         marker = marker_of(package, groups)
-        named = [{"extra": name} for name in (SERVER, *extras)]
-        if not marker or any(map(Marker(marker).evaluate, named)):
-            chosen[package["name"]] = package
-    return list(chosen.values())
+        extra_markers = [{"extra": name} for name in (SERVER, *extras)]
+        if not marker or any(map(Marker(marker).evaluate, extra_markers)):
+            packages_by_name[package["name"]] = package
+    return list(packages_by_name.values())
 
 
 def marker_of(package: dict, groups: list[str]) -> str:

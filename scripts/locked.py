@@ -31,11 +31,11 @@ def main() -> None:
     image = sys.argv[1] if len(sys.argv) > 1 else "cpu"
     if image not in PYTHON:
         sys.exit(f"locked: wanted cpu or gpu, got {image}")
-    for package in held(read_lock(), image):
+    for package in list_packages(read_lock(), image):
         print(requirement(package))
 
 
-def held(
+def list_packages(
     packages: list[dict], image: str, version: str = "", machine: str = MACHINES[0]
 ) -> list[dict]:
     """Return the locked packages of an image; of two versions the one with the closer marker.
@@ -49,17 +49,17 @@ def held(
     from pip._vendor.packaging.markers import Marker
 
     version = version or PYTHON[image]
-    there = {**LINUX, "python_version": version, "python_full_version": f"{version}.0"}
-    there["platform_machine"] = machine
-    chosen = {}
+    environment = {**LINUX, "python_version": version, "python_full_version": f"{version}.0"}
+    environment["platform_machine"] = machine
+    packages_by_name = {}
     for package in sorted(packages, key=lambda package: len(marker_of(package, ["main"]))):
         marker = marker_of(package, ["main"])
-        if is_held(package, image) and (not marker or Marker(marker).evaluate(there)):
-            chosen[package["name"]] = package
-    return [chosen[name] for name in sorted(chosen)]
+        if has_package(package, image) and (not marker or Marker(marker).evaluate(environment)):
+            packages_by_name[package["name"]] = package
+    return [packages_by_name[name] for name in sorted(packages_by_name)]
 
 
-def is_held(package: dict, image: str) -> bool:
+def has_package(package: dict, image: str) -> bool:
     """Tell whether an image contains a package at all."""
     name = package["name"]
     if "main" not in package["groups"] or name in UNWANTED or name in LEFT_OUT[image]:

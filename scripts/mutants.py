@@ -68,7 +68,7 @@ def mutants_in(parent: ast.AST) -> Iterator[Mutant]:
         for node in value if isinstance(value, list) else [value]:
             if not isinstance(node, ast.AST) or is_left_alone(parent, node):
                 continue
-            for new in changed(node, is_condition=field in ("test", "ifs")):
+            for new in change_node(node, is_condition=field in ("test", "ifs")):
                 new = ast.fix_missing_locations(ast.copy_location(new, node))
                 yield Mutant(parent, field, node, new)
             yield from mutants_in(node)
@@ -83,7 +83,7 @@ def is_left_alone(parent: ast.AST, node: ast.AST) -> bool:
     return is_constant and (is_assigned or isinstance(node, ast.Expr))
 
 
-def changed(node: ast.AST, *, is_condition: bool = False) -> Iterator[ast.AST]:
+def change_node(node: ast.AST, *, is_condition: bool = False) -> Iterator[ast.AST]:
     """Yield the changed forms of one node, without changes inside it."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bool):
@@ -174,32 +174,31 @@ def main() -> None:
     )
     parser.add_argument("--count", type=int, help="mutants to try, drawn at random; else all")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    given = parser.parse_args()
+    options = parser.parse_args()
     sys.path.insert(0, str(Path.cwd()))
     for name in filter(importlib.util.find_spec, SLOW_IMPORTS):
         importlib.import_module(name)
-    path = Path(*given.module.split(".")).with_suffix(".py")
-    tree, (own, others) = ast.parse(path.read_text()), tests_of(given.module)
-    runs = [[*own, *given.tests]] if given.only else [own, [*others, *given.tests]]
+    path = Path(*options.module.split(".")).with_suffix(".py")
+    tree, (own, others) = ast.parse(path.read_text()), tests_of(options.module)
+    runs = [[*own, *options.tests]] if options.only else [own, [*others, *options.tests]]
     runs = [tests for tests in runs if tests]
-    module, began = MutatedModule(given.module, path, tree), time.monotonic()
+    module, began = MutatedModule(options.module, path, tree), time.monotonic()
     if not runs or not all(passes(tests, 3600, module, None) for tests in runs):
-        sys.exit(f"{given.module}: wanted tests that pass, got {runs or 'none'}")
+        sys.exit(f"{options.module}: wanted tests that pass, got {runs or 'none'}")
     timeout_s = max(MIN_TIMEOUT_S, 3 * (time.monotonic() - began))
     mutants = list(mutants_in(tree))
-    if given.count is not None and given.count < len(mutants):
-        mutants = random.Random(given.seed).sample(mutants, given.count)
+    if options.count is not None and options.count < len(mutants):
+        mutants = random.Random(options.seed).sample(mutants, options.count)
     survivors = [
         mutant
         for mutant in mutants
         if all(passes(tests, timeout_s, module, mutant) for tests in runs)
     ]
-    for one in sorted(survivors, key=lambda one: one.new.lineno):
-        print(f"{path}:{one.new.lineno}: {one}")
-    killed = len(mutants) - len(survivors)
-    print(
-        f"{given.module}: {killed} of {len(mutants)} killed ({killed / max(len(mutants), 1):.0%})"
-    )
+    for mutant in sorted(survivors, key=lambda mutant: mutant.new.lineno):
+        print(f"{path}:{mutant.new.lineno}: {mutant}")
+    killed_count = len(mutants) - len(survivors)
+    share = killed_count / max(len(mutants), 1)
+    print(f"{options.module}: {killed_count} of {len(mutants)} killed ({share:.0%})")
 
 
 if __name__ == "__main__":

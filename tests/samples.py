@@ -20,5 +20,5 @@ def copy_of_models(folder: Path) -> Path:
 
 def copy_of(name: str, folder: Path) -> Path:
     """Copy one of the project's folders, without what is built in it, into another folder."""
-    built = shutil.ignore_patterns("__pycache__", "model.[!p]*", "model.p[!y]*")
-    return Path(shutil.copytree(PROJECT / name, folder / name, ignore=built))
+    build_files = shutil.ignore_patterns("__pycache__", "model.[!p]*", "model.p[!y]*")
+    return Path(shutil.copytree(PROJECT / name, folder / name, ignore=build_files))

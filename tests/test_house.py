@@ -20,11 +20,11 @@ NO_NOUNS = {"one", "ones", "found", "given", "told", "wanted"}
 MAX_NO_NOUNS = {
     "orchestrator": 98,
     "plate_cameras": 199,
-    "workshop": 45,
+    "workshop": 7,
     "tests": 870,
-    "scripts": 11,
-    "examples": 11,
-    "deploy": 7,
+    "scripts": 0,
+    "examples": 0,
+    "deploy": 0,
 }
 """How many variables bear no noun today. Lower a number whenever it falls, and never raise it."""
 

@@ -20,19 +20,19 @@ TEXTS = ("A123BC77", "M456OP199")
 
 def ask(url: str, picture: Bgr) -> tuple[npt.NDArray[np.float32], list[str]]:
     """Return the boxes and texts of a picture's plates."""
-    sent = InferInput("picture", list(picture.shape), "UINT8")
-    sent.set_data_from_numpy(picture)
+    picture_input = InferInput("picture", list(picture.shape), "UINT8")
+    picture_input.set_data_from_numpy(picture)
     with InferenceServerClient(url) as client:
-        answer = client.infer("plates_bls", [sent])
+        answer = client.infer("plates_bls", [picture_input])
     return answer.as_numpy("boxes"), [text.decode() for text in answer.as_numpy("texts")]
 
 
 def main(paths: Sequence[str]) -> None:
     pictures = {path: decode_bgr(Path(path).read_bytes()) for path in paths}
     pictures = pictures or {"rendered": scene(TEXTS).picture}
-    with own_server(ServerOptions(beside=(REPOSITORY,))) as served:
+    with own_server(ServerOptions(beside=(REPOSITORY,))) as server:
         for name, picture in pictures.items():
-            boxes, texts = ask(served.http_url, picture)
+            boxes, texts = ask(server.http_url, picture)
             print(f"{name}: {len(boxes)} plates")
             for box, text in zip(boxes.round().astype(int).tolist(), texts, strict=True):
                 print(f"  {text or '?':10} {box}")

@@ -35,10 +35,10 @@ def read_export(path: Path) -> tuple[torch.jit.ScriptModule, tuple[int, int]]:
     except (RuntimeError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise WeightsError(f"{path}: wanted TorchScript, got {reason}") from error
-    told = json.loads(extra[DESCRIPTION] or "{}")
-    if told.get("args", {}).get("dynamic") or "imgsz" not in told:
+    description = json.loads(extra[DESCRIPTION] or "{}")
+    if description.get("args", {}).get("dynamic") or "imgsz" not in description:
         return module, (0, 0)
-    height, width = told["imgsz"]
+    height, width = description["imgsz"]
     return module, (height, width)
 
 
@@ -80,14 +80,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("export", type=Path, help="what yolo export format=torchscript wrote")
     parser.add_argument("--out", type=Path, required=True, help="folder of weights to write")
     parser.add_argument("--weights", type=Path, default=WEIGHTS, help="where the others come from")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        files = write_weights(given.export, given.out, given.weights)
-        digest = check_listed(given.out / DETECTOR)
+        files = write_weights(options.export, options.out, options.weights)
+        digest = check_listed(options.out / DETECTOR)
     except PlateError as error:
         sys.exit(f"detector: {error}")
-    print(f"{given.out}: {', '.join(files)}")
-    print(f"the detector: SHA-256 {digest[:12]}...; plates serve --weights {given.out}")
+    print(f"{options.out}: {', '.join(files)}")
+    print(f"the detector: SHA-256 {digest[:12]}...; plates serve --weights {options.out}")
 
 
 if __name__ == "__main__":

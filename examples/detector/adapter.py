@@ -30,7 +30,7 @@ class Adapter(nn.Module):
             planes = F.interpolate(planes, inner, mode="bilinear", antialias=True)
             filling = [0, self.width - inner[1], 0, self.height - inner[0]]
             planes = F.pad(planes, filling, value=114 / 255)
-        rows = torch.cat([self.theirs(one) for one in planes.split(1)])
+        rows = torch.cat([self.theirs(plane) for plane in planes.split(1)])
         if rows.size(2) != 6:
             scores, classes = rows[:, 4:].max(1)
             best, index = scores.topk(min(self.most, scores.size(1)))

@@ -36,9 +36,9 @@ def classify(client: InferenceServerClient, files: Sequence[bytes]) -> NDArray[n
 
 def best_named(client: InferenceServerClient, file: bytes, count: int = 3) -> list[str]:
     """Let Triton sort the classes; return the `count` best as `probability:class:label`."""
-    wanted = InferRequestedOutput("OUTPUT", class_count=count)
-    answer = client.infer("digits", [input_of([file])], outputs=[wanted])
-    return [one.decode() for one in answer.as_numpy("OUTPUT")[0]]
+    output = InferRequestedOutput("OUTPUT", class_count=count)
+    answer = client.infer("digits", [input_of([file])], outputs=[output])
+    return [text.decode() for text in answer.as_numpy("OUTPUT")[0]]
 
 
 def count_right(client: InferenceServerClient, batch: int = 32) -> tuple[int, int]:
@@ -51,8 +51,8 @@ def count_right(client: InferenceServerClient, batch: int = 32) -> tuple[int, in
 def main() -> None:
     files, classes = load_samples(HELD_OUT)
     with (
-        own_server(ServerOptions(repository=REPOSITORY)) as served,
-        InferenceServerClient(served.grpc_url) as client,
+        own_server(ServerOptions(repository=REPOSITORY)) as server,
+        InferenceServerClient(server.grpc_url) as client,
     ):
         for file, row, digit in zip(files[:3], classify(client, files[:3]), classes, strict=False):
             print(f"{len(file)} bytes show a {digit}: {row.argmax()} with {row.max():.3f}")

@@ -18,9 +18,9 @@ HEIGHT_PX, WIDEST_PX, STEP_PX = 48, 3200, 8  # of a crop, and of a CTC step in i
 GREY = 127.5  # becomes 0; black becomes -1 and white 1
 
 
-def preprocess(encoded: Array) -> tuple[Array, Array]:
+def preprocess(file: Array) -> tuple[Array, Array]:
     """Unpack a file, bytes [1], to uint8 [H, W, 3] BGR and the detector's input [1, 3, h, w]."""
-    picture = decode_bgr(encoded[0], max_pixels=Settings().max_pixels)
+    picture = decode_bgr(file[0], max_pixels=Settings().max_pixels)
     scale = min(1.0, SIDE_PX / max(picture.shape))
     size_wh = [max(32, round(side * scale / 32) * 32) for side in picture.shape[1::-1]]
     return picture, cv2.dnn.blobFromImage(picture, 1 / GREY, size_wh, (GREY, GREY, GREY))
@@ -53,19 +53,19 @@ def find_lines(text_map: Array) -> tuple[Array, Array]:
     A region above the threshold is the shrunken core of a line; its rectangle grows on each side by
     1.6 x area / perimeter. Source: Liao et al. 2020 (DB, differentiable binarization).
     """
-    found, scores = [], []
+    lines, scores = [], []
     mask = (text_map > IS_TEXT).astype(np.uint8)
     for contour in cv2.findContours(mask, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)[0]:
         x, y, width, height = cv2.boundingRect(contour)
         inside = cv2.fillPoly(np.zeros((height, width), np.uint8), [contour], (1,), offset=(-x, -y))
         score = cv2.mean(text_map[y : y + height, x : x + width], inside)[0]
-        centre, (w, h), angle = cv2.minAreaRect(contour)
-        if min(w, h) >= THINNEST_PX and score >= MEAN_TEXT:
-            growth = UNCLIP * w * h / (w + h)
-            corners = cv2.boxPoints((centre, (w + growth, h + growth), angle))
-            found.append(np.roll(corners, -corners.sum(axis=1).argmin(), axis=0))
+        centre, (rect_width, rect_height), angle = cv2.minAreaRect(contour)
+        if min(rect_width, rect_height) >= THINNEST_PX and score >= MEAN_TEXT:
+            growth = UNCLIP * rect_width * rect_height / (rect_width + rect_height)
+            corners = cv2.boxPoints((centre, (rect_width + growth, rect_height + growth), angle))
+            lines.append(np.roll(corners, -corners.sum(axis=1).argmin(), axis=0))
             scores.append(score)
-    quads = np.array(found, np.float32).reshape(-1, 4, 2)
+    quads = np.array(lines, np.float32).reshape(-1, 4, 2)
     order = reading_order(quads)
     return quads[order], np.array(scores, np.float32)[order]
 

@@ -23,10 +23,10 @@ CHAINS = ("restoration_small", "restoration_large")
 SEED, COUNT = 10, 300
 
 
-def restore(client: InferenceServerClient, chain: str, blurred: Bgr) -> Bgr:
+def restore(client: InferenceServerClient, chain: str, picture: Bgr) -> Bgr:
     """Send one picture through a chain."""
-    tensor = InferInput("picture", list(blurred.shape), "UINT8")
-    tensor.set_data_from_numpy(blurred)
+    tensor = InferInput("picture", list(picture.shape), "UINT8")
+    tensor.set_data_from_numpy(picture)
     restored: Bgr = client.infer(chain, [tensor]).as_numpy("restored")
     return restored
 
@@ -41,27 +41,27 @@ class Administrator(InferenceServerClientPlugin):  # type: ignore[misc]  # trito
         request.headers.update(self.headers)
 
 
-def ready(client: InferenceServerClient) -> list[str]:
+def list_ready(client: InferenceServerClient) -> list[str]:
     index = client.get_model_repository_index().models
     return sorted(model.name for model in index if model.state == "READY")
 
 
-def held_out() -> list[Pair]:
+def render_held_out() -> list[Pair]:
     rng = np.random.default_rng(SEED)
     return [render_pair(rng) for _ in range(COUNT)]
 
 
 def main() -> None:
-    pairs, infer = held_out(), load_networks()
+    pairs, infer = render_held_out(), load_networks()
     print("blurred:", measure_quality(pairs, [pair.blurred for pair in pairs], infer), "of", COUNT)
     with tempfile.TemporaryDirectory() as folder:  # a copy, because a part of it will be removed
         repository = Path(shutil.copytree(REPOSITORY, Path(folder, "models")))
         options = ServerOptions(repository=repository, explicit=True)
-        with own_server(options) as served, InferenceServerClient(served.grpc_url) as client:
-            client.register_plugin(Administrator(served.admin_headers))
+        with own_server(options) as server, InferenceServerClient(server.grpc_url) as client:
+            client.register_plugin(Administrator(server.admin_headers))
             for chain in CHAINS:
                 client.load_model(chain)
-                print("ready:", *ready(client))
+                print("ready:", *list_ready(client))
                 restored = [restore(client, chain, pair.blurred) for pair in pairs]
                 print(f"{chain}:", measure_quality(pairs, restored, infer), "of", COUNT)
                 client.unload_model(chain, unload_dependents=True)

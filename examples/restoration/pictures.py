@@ -35,9 +35,9 @@ def render_pair(rng: np.random.Generator) -> Pair:
     quad = View(yaw, pitch, roll, rng.uniform(100, 170)).quad() + np.array(SIZE_WH) / 2
     paint = np.full((*SIZE_WH[::-1], 3), random_colour(rng), np.float32)
     paint += (cloud(rng, SIZE_WH[::-1], 4)[:, :, None] - 0.5) * 60
-    seen = warp(plate.picture, paint.clip(0, 255).astype(np.uint8), quad)
+    picture = warp(plate.picture, paint.clip(0, 255).astype(np.uint8), quad)
     light, black = rng.uniform(0.5, 1), rng.uniform(0, 30)
-    sharp = (seen * light + black).clip(0, 255).astype(np.uint8)
+    sharp = (picture * light + black).clip(0, 255).astype(np.uint8)
     return Pair(sharp, blur(rng, sharp), quad, plate.text)
 
 

@@ -26,19 +26,19 @@ TEXTS = ("A123BC77", "M456OP199")
 def stream(url: str, clip: bytes, **parameters: str | float) -> Iterator[Any]:
     """Yield the responses as they arrive; closing the iterator cancels the request."""
     arrived: SimpleQueue[Any] = SimpleQueue()
-    sent = InferInput("clip", [1], "BYTES")
-    sent.set_data_from_numpy(np.array([clip], np.object_))
+    clip_input = InferInput("clip", [1], "BYTES")
+    clip_input.set_data_from_numpy(np.array([clip], np.object_))
     with InferenceServerClient(url) as client, ExitStack() as end:
         end.callback(client.stop_stream, cancel_requests=True)
         client.start_stream(lambda result, error: arrived.put(error or result))
         client.async_stream_infer(
-            "plates_stream", [sent], parameters=parameters, enable_empty_final_response=True
+            "plates_stream", [clip_input], parameters=parameters, enable_empty_final_response=True
         )
-        while not isinstance(one := arrived.get(), Exception):
-            if one.get_response().parameters["triton_final_response"].bool_param:
+        while not isinstance(response := arrived.get(), Exception):
+            if response.get_response().parameters["triton_final_response"].bool_param:
                 return
-            yield one
-        raise one
+            yield response
+        raise response
 
 
 def draw_street(texts: Sequence[str]) -> Scene:
@@ -53,21 +53,23 @@ def render(street: Bgr, frames: int = 40) -> bytes:
         video = file.add_stream("libx264", rate=RATE, options={"preset": "veryfast"})
         video.width, video.height, video.pix_fmt = WIDE, HIGH, "yuv420p"
         for left in np.linspace(0, street.shape[1] - WIDE, frames).astype(int):
-            seen = av.VideoFrame.from_ndarray(street[:, left : left + WIDE], format="bgr24")
-            file.mux(video.encode(seen))
+            frame = av.VideoFrame.from_ndarray(street[:, left : left + WIDE], format="bgr24")
+            file.mux(video.encode(frame))
         file.mux(video.encode(None))
     return clip.getvalue()
 
 
 def main(paths: Sequence[str]) -> None:
     clips = {path: Path(path).read_bytes() for path in paths}
-    with own_server(ServerOptions(beside=(REPOSITORY,))) as served:
+    with own_server(ServerOptions(beside=(REPOSITORY,))) as server:
         for name, clip in (clips or {"rendered": render(draw_street(TEXTS).picture)}).items():
-            started = time.monotonic()
+            start_s = time.monotonic()
             print(f"{name}: {len(clip)} bytes")
-            for one in stream(served.grpc_url, clip):
-                texts = " ".join(text.decode() or "?" for text in one.as_numpy("texts").ravel())
-                at_s, after_s = one.as_numpy("time_s")[0], time.monotonic() - started
+            for response in stream(server.grpc_url, clip):
+                texts = " ".join(
+                    text.decode() or "?" for text in response.as_numpy("texts").ravel()
+                )
+                at_s, after_s = response.as_numpy("time_s")[0], time.monotonic() - start_s
                 print(f"  at {at_s:5.2f} s  {texts:20}  arrived after {after_s:5.2f} s")
 
 

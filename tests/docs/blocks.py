@@ -47,15 +47,15 @@ def blocks_of(page: Path) -> list[Block]:
 
 def _read_blocks(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
-    for found in BLOCK.finditer(text):
-        line = text.count("\n", 0, found.start()) + 2
-        yield Block(page, line, found[2].strip(), re.sub(f"^{found[1]}", "", found[3], flags=re.M))
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 2
+        yield Block(page, line, match[2].strip(), re.sub(f"^{match[1]}", "", match[3], flags=re.M))
 
 
 def blocks(*languages: str) -> list[Block]:
     """Return the blocks of all pages in some languages; of all, when none is named."""
-    found = (block for page in PAGES for block in blocks_of(page))
-    return [block for block in found if not languages or block.language in languages]
+    all_blocks = (block for page in PAGES for block in blocks_of(page))
+    return [block for block in all_blocks if not languages or block.language in languages]
 
 
 def command_lines(text: str) -> list[str]:
@@ -68,13 +68,13 @@ def commands(line: str) -> list[list[str]]:
     """Return the simple commands of a line as words, without redirections and assignments."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
-    found: list[list[str]] = [[]]
+    simple_commands: list[list[str]] = [[]]
     words = iter(lexer)
     for word in words:
         if word in SEPARATORS:
-            found.append([])
+            simple_commands.append([])
         elif word in REDIRECTIONS:
             next(words, None)
-        elif found[-1] or not ASSIGNMENT.match(word):
-            found[-1].append(word)
-    return [words for words in found if words]
+        elif simple_commands[-1] or not ASSIGNMENT.match(word):
+            simple_commands[-1].append(word)
+    return [words for words in simple_commands if words]

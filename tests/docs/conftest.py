@@ -15,6 +15,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("zensical")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, PROJECT / "scripts" / "build_docs.py", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
     return folder / "html"

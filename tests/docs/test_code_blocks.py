@@ -140,9 +140,9 @@ def understand(words: list[str]) -> None:
     while isinstance(command, click.Group):
         if not words or words[0].startswith("-"):
             break
-        _, found, words = command.resolve_command(context, words)
-        assert found is not None
-        command, context = found, click.Context(found, parent=context)
+        _, subcommand, words = command.resolve_command(context, words)
+        assert subcommand is not None
+        command, context = subcommand, click.Context(subcommand, parent=context)
     command.make_parser(context).parse_args(args=list(words))
 
 
@@ -189,17 +189,21 @@ def test_a_page_installs_the_cameras_before_it_uses_them(name: str) -> None:
         if block.language == "sh"
         for line in command_lines(block.text)
     ]
-    first = next(at for at, line in enumerate(lines) if FOR_CAMERAS.search(line))
+    first = next(number for number, line in enumerate(lines) if FOR_CAMERAS.search(line))
     assert any(line.startswith("make cameras") for line in lines[:first])
 
 
 @pytest.mark.parametrize("block", every("sh"))
 def test_files_of_the_project_that_a_command_reads_exist(block: Block) -> None:
-    words = [w for line in command_lines(block.text) for words in commands(line) for w in words]
-    named = [w for w in words if re.fullmatch(r"(?:deploy|tests|scripts|examples)/[\w./-]+", w)]
-    made = {"deploy/keys.toml", "deploy/data", "deploy/plates"}  # the last one in Kubernetes
-    missing = [file for file in named if not (PROJECT / file).exists()]
-    assert [file for file in missing if file.rstrip("/") not in made] == []
+    words = [
+        word for line in command_lines(block.text) for words in commands(line) for word in words
+    ]
+    files = [
+        word for word in words if re.fullmatch(r"(?:deploy|tests|scripts|examples)/[\w./-]+", word)
+    ]
+    built_files = {"deploy/keys.toml", "deploy/data", "deploy/plates"}  # the last one in Kubernetes
+    missing = [file for file in files if not (PROJECT / file).exists()]
+    assert [file for file in missing if file.rstrip("/") not in built_files] == []
 
 
 def run_module(words: list[str]) -> None:

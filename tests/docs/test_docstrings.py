@@ -51,9 +51,11 @@ def names_of_class(name: str) -> set[str]:
 def entries(node: ast.AST, section: str) -> set[str]:
     """Return the names in a section of a docstring; empty without the section."""
     text = (ast.get_docstring(node) or "") + "\n"  # type: ignore[arg-type]
-    found = re.search(rf"^{section}:\n((?:    .*\n|\n)*)", text, re.MULTILINE)
+    section_match = re.search(rf"^{section}:\n((?:    .*\n|\n)*)", text, re.MULTILINE)
     heads = (
-        re.findall(r"^    (\*{0,2}\w+(?:, \*{0,2}\w+)*):", found[1], re.MULTILINE) if found else []
+        re.findall(r"^    (\*{0,2}\w+(?:, \*{0,2}\w+)*):", section_match[1], re.MULTILINE)
+        if section_match
+        else []
     )
     return {name.lstrip("*") for head in heads for name in head.split(", ")}
 
@@ -83,8 +85,8 @@ def find_unknown(file: Path, module: ast.Module) -> Iterator[str]:
             continue
         section = entries(node, "Args") | entries(node, "Attributes")
         if section:
-            known = known_to(node)
-            yield from (f"{file}: {node.name}: {name}" for name in sorted(section - known))
+            known_names = known_to(node)
+            yield from (f"{file}: {node.name}: {name}" for name in sorted(section - known_names))
 
 
 def known_to(node: ast.ClassDef | Function) -> set[str]:

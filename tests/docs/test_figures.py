@@ -58,8 +58,8 @@ def rows(name: str, header: str) -> list[list[str]]:
 
 def figures(pattern: str, name: str) -> list[float]:
     """Return the groups of a pattern's only match."""
-    (found,) = re.findall(pattern, page(name))
-    return [float(one) for one in ([found] if isinstance(found, str) else found)]
+    (groups,) = re.findall(pattern, page(name))
+    return [float(number) for number in ([groups] if isinstance(groups, str) else groups)]
 
 
 def percents(*margins_xy: tuple[float, float]) -> list[float]:
@@ -67,14 +67,14 @@ def percents(*margins_xy: tuple[float, float]) -> list[float]:
 
 
 def test_the_table_of_faults_has_every_fault() -> None:
-    made = [title for title, *_ in rows("docs/reliability.md", "| fault |")]
-    assert made == [fault.title for fault in FAULTS]
+    titles = [title for title, *_ in rows("docs/reliability.md", "| fault |")]
+    assert titles == [fault.title for fault in FAULTS]
     assert figures(r"\[(\d+) faults were tried\]", "README.md") == [len(FAULTS)]
 
 
 def test_the_table_of_the_faults_of_cameras_has_every_fault() -> None:
-    made = [title for title, *_ in rows("docs/reliability.md", "| what was broken |")]
-    assert made == [fault.title for fault in camera_faults.FAULTS]
+    titles = [title for title, *_ in rows("docs/reliability.md", "| what was broken |")]
+    assert titles == [fault.title for fault in camera_faults.FAULTS]
 
 
 @pytest.mark.parametrize("number", range(len(PROMISES)), ids=PROMISES)
@@ -82,18 +82,18 @@ def test_promises_are_those_that_are_judged(number: int) -> None:
     table = rows("docs/reliability.md", "| | callers see | longest wait | over after |")
     assert len(table) == len(PROMISES)
     promise = FAULT[PROMISES[number]].promise
-    told_s = [re.findall(r"^[\d.]+", cell) for cell in table[number][2:]]
-    wanted_s = (promise.longest_s or promise.over_usual_s, promise.recover_s)
-    assert told_s == [[f"{one:g}"] if one else [] for one in wanted_s]
+    times_of_page_s = [re.findall(r"^[\d.]+", cell) for cell in table[number][2:]]
+    times_of_code_s = (promise.longest_s or promise.over_usual_s, promise.recover_s)
+    assert times_of_page_s == [[f"{time_s:g}"] if time_s else [] for time_s in times_of_code_s]
 
 
 def test_the_times_of_a_stop_are_those_of_the_code() -> None:
-    told = figures(
+    times_s = figures(
         r"for up to (\d+) s, and is killed if it still runs after (\d+) s\. "
         r"Then Triton has up to (\d+) s",
         "docs/docker.md",
     )
-    assert told == [WORK_S, GATEWAY_S, STOP_S]
+    assert times_s == [WORK_S, GATEWAY_S, STOP_S]
     steps = dict(row[:2] for row in rows("docs/why/kubernetes.md", "| s | |"))
     begin_s = 10
     assert f"for {WORK_S:.0f} s at most" in steps[str(begin_s)]
@@ -203,5 +203,7 @@ def rows_of(page: str) -> str:
     ],
 )
 def test_the_documentation_has_the_number(page: str, row: str, most: int) -> None:
-    (line,) = (one for one in rows_of(page).splitlines() if one.startswith(f"| {row}"))
+    (line,) = (
+        table_row for table_row in rows_of(page).splitlines() if table_row.startswith(f"| {row}")
+    )
     assert f"{most:,}" in line.split("|")[2]

@@ -33,7 +33,7 @@ def script(name: str) -> ModuleType:
 BUILD = script("build_docs")
 
 
-class Loaded(HTMLParser):
+class LoadedAddresses(HTMLParser):
     """Collects the URLs that a browser loads together with a page; links do not count."""
 
     def __init__(self) -> None:
@@ -41,10 +41,10 @@ class Loaded(HTMLParser):
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        is_link = tag == "link" and given.get("rel") not in ("canonical", "prev", "next")
+        attributes = dict(attrs)
+        is_link = tag == "link" and attributes.get("rel") not in ("canonical", "prev", "next")
         if tag in ("script", "img", "iframe", "source") or is_link:
-            self.addresses += filter(None, (given.get("src"), given.get("href")))
+            self.addresses += filter(None, (attributes.get("src"), attributes.get("href")))
 
 
 def in_navigation(entries: list[object]) -> Iterator[str]:
@@ -68,7 +68,7 @@ def test_the_site_has_every_page_and_what_they_show(site: Path) -> None:
 
 
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
-    parser = Loaded()
+    parser = LoadedAddresses()
     for page in site.rglob("*.html"):
         parser.feed(page.read_text(encoding="utf-8"))
     assert len(parser.addresses) > 100
@@ -97,16 +97,16 @@ def test_the_table_of_limits_is_what_the_options_declare() -> None:
     assert text == reference.fill_limits(text), "run .venv/bin/python scripts/command_reference.py"
 
 
-@pytest.mark.parametrize("drawn", [0, 1])
-def test_the_map_names_what_is_there(drawn: int) -> None:
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_map_names_what_is_there(index: int) -> None:
     page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    folder, named = PROJECT, []
-    for indent, names in NAMED.findall(DRAWN.findall(page)[drawn]):
+    folder, paths = PROJECT, []
+    for indent, names in NAMED.findall(DRAWN.findall(page)[index]):
         folder = folder if indent else PROJECT
-        named += [folder / name for name in names.split()]
+        paths += [folder / name for name in names.split()]
         folder = folder if indent else PROJECT / names.split()[0]
-    assert len(named) >= 8
-    assert [path for path in named if not path.exists()] == []
+    assert len(paths) >= 8
+    assert [path for path in paths if not path.exists()] == []
 
 
 @pytest.mark.parametrize(

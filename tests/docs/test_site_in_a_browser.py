@@ -28,7 +28,7 @@ def open_page(browser: Any, site: Path) -> Iterator[Open]:
         if not request.url.startswith(("file:", "data:", "blob:")):
             wrong.append(request.url)
 
-    def open_one(name: str) -> Any:
+    def open_named(name: str) -> Any:
         contexts.append(browser.new_context(viewport=DESKTOP))
         page = contexts[-1].new_page()
         page.set_default_timeout(20_000)
@@ -37,7 +37,7 @@ def open_page(browser: Any, site: Path) -> Iterator[Open]:
         page.goto((site / name).as_uri())
         return page
 
-    yield open_one
+    yield open_named
     for context in contexts:
         context.close()
     assert wrong == []

@@ -54,10 +54,12 @@ def test_tables_of_both_languages_have_the_same_rows(english: Path, russian: Pat
 @EACH
 def test_russian_pages_have_the_commands_of_the_english_ones(english: Path, russian: Path) -> None:
     """Examples for programs may stand in the English page alone."""
-    known = set[str]().union(*map(lines_of, blocks_of(english)))
-    assert [line for block in blocks_of(russian) for line in lines_of(block) - known] == []
-    typed = {line for block in blocks_of(english) for line in lines_of(block) if TYPED.match(line)}
-    assert typed - set[str]().union(*map(lines_of, blocks_of(russian))) == set()
+    english_lines = set[str]().union(*map(lines_of, blocks_of(english)))
+    assert [line for block in blocks_of(russian) for line in lines_of(block) - english_lines] == []
+    typed_lines = {
+        line for block in blocks_of(english) for line in lines_of(block) if TYPED.match(line)
+    }
+    assert typed_lines - set[str]().union(*map(lines_of, blocks_of(russian))) == set()
 
 
 def test_both_readmes_have_the_same_figures() -> None:

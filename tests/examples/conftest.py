@@ -66,7 +66,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
 
 
 @pytest.fixture(scope="session")
-def served(faulty: Faulty) -> Iterator[ServerOptions]:
+def server(faulty: Faulty) -> Iterator[ServerOptions]:
     """The server; it processes one picture at once."""
     beside = (BLS, DIGITS, OCR, STREAM, *faulty.repositories)
     with own_server(ServerOptions(beside=beside, pictures=1)) as options:
@@ -76,8 +76,12 @@ def served(faulty: Faulty) -> Iterator[ServerOptions]:
 def plant(model: Path, function: str, fault: str) -> int:
     """Insert a call of a faulty function at the start of another; return its line number."""
     lines = model.read_text().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"def {function}("))
-    call = next(i for i, line in enumerate(lines[at + 1 :], at + 1) if '"""' not in line)
+    index = next(
+        number for number, line in enumerate(lines) if line.strip().startswith(f"def {function}(")
+    )
+    call = next(
+        number for number, line in enumerate(lines[index + 1 :], index + 1) if '"""' not in line
+    )
     indent = lines[call][: len(lines[call]) - len(lines[call].lstrip())]
     lines.insert(call, f"{indent}planted()\n")
     text = "".join(lines) + f"\n\ndef planted():\n{fault}"

@@ -38,7 +38,9 @@ class Export(nn.Module):
 def write_export(path: Path, size_hw: tuple[int, int] | None = None) -> Path:
     """Trace the network and save it with an export's metadata; for one input size, or any."""
     export = Export(load("yolo"), size_hw).eval()
-    traced = torch.jit.trace(export, torch.rand(1, 3, *(size_hw or (96, 160))), check_trace=False)
-    told = {"imgsz": size_hw or (640, 640), "batch": 1, "args": {"dynamic": size_hw is None}}
-    torch.jit.save(traced, path, _extra_files={"config.txt": json.dumps(told)})
+    traced_export = torch.jit.trace(
+        export, torch.rand(1, 3, *(size_hw or (96, 160))), check_trace=False
+    )
+    description = {"imgsz": size_hw or (640, 640), "batch": 1, "args": {"dynamic": size_hw is None}}
+    torch.jit.save(traced_export, path, _extra_files={"config.txt": json.dumps(description)})
     return path

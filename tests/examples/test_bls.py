@@ -16,8 +16,8 @@ from workshop.rendering.scenery import scene
 
 
 @pytest.fixture
-def url(served: ServerOptions) -> str:
-    return served.http_url
+def url(server: ServerOptions) -> str:
+    return server.http_url
 
 
 @pytest.mark.server
@@ -25,8 +25,8 @@ def test_plates_are_found_and_read(url: str) -> None:
     street = scene(TEXTS)
     boxes, texts = ask(url, street.picture)
     assert sorted(texts) == sorted(TEXTS)
-    order, wanted = boxes[:, 0].argsort(), street.xyxy[street.xyxy[:, 0].argsort()]
-    np.testing.assert_allclose(boxes[order], wanted, atol=12)
+    order, expected_xyxy = boxes[:, 0].argsort(), street.xyxy[street.xyxy[:, 0].argsort()]
+    np.testing.assert_allclose(boxes[order], expected_xyxy, atol=12)
 
 
 @pytest.mark.server
@@ -37,39 +37,39 @@ def test_a_picture_without_plates_has_empty_outputs(url: str) -> None:
 
 @pytest.mark.server
 def test_the_example_prints_the_plates(
-    served: ServerOptions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    server: ServerOptions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server of the other tests, which has the same model, stands in for its own."""
-    asked = []
-    start = lambda options: asked.append(options) or nullcontext(served)  # noqa: E731
+    all_options = []
+    start = lambda options: all_options.append(options) or nullcontext(server)  # noqa: E731
     monkeypatch.setattr("examples.bls.__main__.own_server", start)
     main([])
-    assert [options.beside for options in asked] == [(REPOSITORY,)]
-    printed = capsys.readouterr().out
-    assert printed.startswith("rendered: 2 plates\n")
-    assert all(text in printed for text in TEXTS)
+    assert [options.beside for options in all_options] == [(REPOSITORY,)]
+    output = capsys.readouterr().out
+    assert output.startswith("rendered: 2 plates\n")
+    assert all(text in output for text in TEXTS)
 
 
 @pytest.mark.server
 def test_an_error_in_the_user_s_model_shows_his_file_and_line(
     url: str, faulty: Faulty, caplog: pytest.LogCaptureFixture
 ) -> None:
-    seen = {model: refusal_of(url, model) for model in faulty.lines}
-    assert all(error.status() == "500" for error in seen.values())
-    assert seen["hide"].message() == "KeyError: 'no such key'"
-    assert "RecursionError: maximum recursion depth exceeded" in seen["bls_deep"].message()
-    logged = [json.loads(line) for line in caplog.messages if '"traceback"' in line]
-    for name, error in seen.items():
-        (failure,) = [one for one in logged if faulty.lines[name] in one["traceback"]]
+    errors = {model: refusal_of(url, model) for model in faulty.lines}
+    assert all(error.status() == "500" for error in errors.values())
+    assert errors["hide"].message() == "KeyError: 'no such key'"
+    assert "RecursionError: maximum recursion depth exceeded" in errors["bls_deep"].message()
+    records = [json.loads(line) for line in caplog.messages if '"traceback"' in line]
+    for name, error in errors.items():
+        (failure,) = [record for record in records if faulty.lines[name] in record["traceback"]]
         assert failure["reason"] == "internal"
         assert failure["message"][:100] == error.message()[:100]
         assert failure["traceback"].rstrip().endswith(error.message()[-20:])
 
 
 def refusal_of(url: str, model: str) -> InferenceServerException:
-    sent = tritonclient.http.InferInput("picture", [4, 4, 3], "UINT8")
-    sent.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
+    picture_input = tritonclient.http.InferInput("picture", [4, 4, 3], "UINT8")
+    picture_input.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
     with tritonclient.http.InferenceServerClient(url) as client:
         with pytest.raises(InferenceServerException) as error:
-            client.infer(model, [sent])
+            client.infer(model, [picture_input])
         return error.value

@@ -43,8 +43,8 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rows_come_best_first_as_corners_with_the_likeliest_class() -> None:
     rows = Adapter(Scripted(TWO))(grey(64, 96))
-    wanted = torch.tensor([[[46, 57, 54, 63, 0.9, 1], [8, 19, 12, 21, 0.2, 0]]])
-    torch.testing.assert_close(rows, wanted)
+    expected_rows = torch.tensor([[[46, 57, 54, 63, 0.9, 1], [8, 19, 12, 21, 0.2, 0]]])
+    torch.testing.assert_close(rows, expected_rows)
 
 
 def test_blue_green_red_become_red_green_blue_between_0_and_1() -> None:
@@ -73,8 +73,8 @@ def test_a_larger_picture_is_shrunk_and_its_boxes_grow_back() -> None:
 
 
 def test_rows_that_they_chose_themselves_are_kept() -> None:
-    chosen = torch.tensor([[[1.0, 2, 3, 4, 0.9, 0], [0, 0, 0, 0, 0, 0]]])
-    rows = Adapter(Scripted(chosen), (64, 64))(grey(128, 128))
+    their_rows = torch.tensor([[[1.0, 2, 3, 4, 0.9, 0], [0, 0, 0, 0, 0, 0]]])
+    rows = Adapter(Scripted(their_rows), (64, 64))(grey(128, 128))
     assert rows.tolist() == [
         [[2, 4, 6, 8, pytest.approx(0.9), 0], [0, 0, 0, 0, 0, 0]],
     ]
@@ -86,9 +86,9 @@ def test_an_adapted_export_keeps_the_contract_and_finds_what_ours_finds(
     size_hw, export, tmp_path
 ) -> None:
     path = write_export(tmp_path / "theirs.torchscript", size_hw) if size_hw else export
-    module, told = read_export(path)
-    assert told == (size_hw or (0, 0))
-    adapted = torch.jit.script(Adapter(module, told).eval())
+    module, input_size_hw = read_export(path)
+    assert input_size_hw == (size_hw or (0, 0))
+    adapted = torch.jit.script(Adapter(module, input_size_hw).eval())
     check_detector(adapted)
     noise = torch.randint(0, 256, (2, 96, 160, 3), generator=torch.Generator().manual_seed(0))
     rows, ours = adapted(noise.byte()), load("yolo")(noise.byte())

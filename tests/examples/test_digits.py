@@ -77,7 +77,7 @@ def step(monkeypatch: pytest.MonkeyPatch):
 
 def test_of_requests_of_different_length_the_broken_one_alone_fails(step) -> None:
     first, bad, last = step.execute([request_of(file) for file in (files()[0], BROKEN, files()[1])])
-    answers = [one.output_tensors()[0].as_numpy()[0] for one in (first, last)]
+    answers = [response.output_tensors()[0].as_numpy()[0] for response in (first, last)]
     np.testing.assert_array_equal(answers, [to_net(file) for file in files()[:2]])
     assert (bad.error().code(), bad.error().message()) == (
         fake_triton.TritonError.INVALID_ARG,
@@ -91,17 +91,17 @@ def request_of(file: bytes) -> fake_triton.InferenceRequest:
 
 
 @pytest.fixture(scope="module")
-def client(served: ServerOptions) -> Iterator[InferenceServerClient]:
-    with InferenceServerClient(served.grpc_url) as client:
+def client(server: ServerOptions) -> Iterator[InferenceServerClient]:
+    with InferenceServerClient(server.grpc_url) as client:
         yield client
 
 
 @pytest.mark.server
 def test_files_of_different_length_go_in_one_request(client: InferenceServerClient) -> None:
     kinds = (28, ".png"), (200, ".jpg"), (64, ".bmp"), (9, ".webp")
-    sent = [png(cv2.resize(image_of(0), (side, side)), suffix) for side, suffix in kinds]
-    together = classify(client, sent)
-    alone = np.concatenate([classify(client, [file]) for file in sent])
+    pictures = [png(cv2.resize(image_of(0), (side, side)), suffix) for side, suffix in kinds]
+    together = classify(client, pictures)
+    alone = np.concatenate([classify(client, [file]) for file in pictures])
     assert together.shape == (4, 10)
     np.testing.assert_allclose(together, alone, atol=1e-6)
     assert together.argmax(axis=1).tolist() == [classes()[0]] * 4
@@ -115,14 +115,14 @@ def image_of(index: int) -> np.ndarray:
 def test_the_chain_answers_as_its_steps_in_process(client: InferenceServerClient) -> None:
     pictures = torch.from_numpy(np.stack([to_net(file) for file in files()[:32]]))
     with torch.inference_mode():
-        wanted = torch.jit.load(MODEL)(pictures).numpy()
-    np.testing.assert_allclose(classify(client, files()[:32]), wanted, atol=1e-6)
+        probs = torch.jit.load(MODEL)(pictures).numpy()
+    np.testing.assert_allclose(classify(client, files()[:32]), probs, atol=1e-6)
 
 
 @pytest.mark.server
 def test_an_error_names_the_row_and_the_server_goes_on(client: InferenceServerClient) -> None:
-    told = "INPUT0, row 1 of 3: wanted a JPEG, PNG, WebP or BMP file"
-    with pytest.raises(InferenceServerException, match=told) as raised:
+    message = "INPUT0, row 1 of 3: wanted a JPEG, PNG, WebP or BMP file"
+    with pytest.raises(InferenceServerException, match=message) as raised:
         classify(client, [files()[0], BROKEN, files()[1]])
     assert raised.value.status() == "StatusCode.INVALID_ARGUMENT"
     assert classify(client, files()[:1]).argmax() == classes()[0]
@@ -132,8 +132,10 @@ def test_an_error_names_the_row_and_the_server_goes_on(client: InferenceServerCl
 def test_triton_sorts_and_names_the_classes(client: InferenceServerClient) -> None:
     probs = classify(client, files()[:1])[0]
     names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-    wanted = [f"{probs[at]:f}:{at}:{names[at]}" for at in np.argsort(-probs)[:3]]
-    assert best_named(client, files()[0]) == wanted
+    expected_names = [
+        f"{probs[index]:f}:{index}:{names[index]}" for index in np.argsort(-probs)[:3]
+    ]
+    assert best_named(client, files()[0]) == expected_names
 
 
 @pytest.mark.server

@@ -20,20 +20,20 @@ pytestmark = pytest.mark.server
 
 
 @pytest.fixture(scope="module")
-def client(served: ServerOptions) -> Iterator[grpc.InferenceServerClient]:
-    with grpc.InferenceServerClient(served.grpc_url) as client:
+def client(server: ServerOptions) -> Iterator[grpc.InferenceServerClient]:
+    with grpc.InferenceServerClient(server.grpc_url) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def web(served: ServerOptions) -> Iterator[http.InferenceServerClient]:
-    with http.InferenceServerClient(served.http_url) as client:
+def web(server: ServerOptions) -> Iterator[http.InferenceServerClient]:
+    with http.InferenceServerClient(server.http_url) as client:
         yield client
 
 
-def read_over_http(web: http.InferenceServerClient, form: str, encoded: bytes) -> str:
+def read_over_http(web: http.InferenceServerClient, form: str, file: bytes) -> str:
     tensor = http.InferInput("encoded_image", [1], "BYTES")
-    tensor.set_data_from_numpy(np.array([encoded], np.object_))
+    tensor.set_data_from_numpy(np.array([file], np.object_))
     return web.infer(form, [tensor]).as_numpy("records")[0].decode()
 
 
@@ -57,10 +57,10 @@ def test_a_page_is_read_line_by_line(tables, form: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_both_forms_answer_the_same(tables, name: str) -> None:
-    one, other = (tables[form, name] for form in FORMS)
-    assert one["text"].to_list() == other["text"].to_list()
-    np.testing.assert_allclose(one["score"].to_list(), other["score"].to_list(), atol=1e-4)
-    assert one["corners"].to_list() == other["corners"].to_list()
+    first, other = (tables[form, name] for form in FORMS)
+    assert first["text"].to_list() == other["text"].to_list()
+    np.testing.assert_allclose(first["score"].to_list(), other["score"].to_list(), atol=1e-4)
+    assert first["corners"].to_list() == other["corners"].to_list()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -84,26 +84,26 @@ def test_corners_enclose_the_ink(client, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("encoded", [b"", b"no picture"])
+@pytest.mark.parametrize("file", [b"", b"no picture"])
 def test_a_broken_picture_is_refused_and_the_next_is_read(
-    client, web, form: str, encoded: bytes
+    client, web, form: str, file: bytes
 ) -> None:
     with pytest.raises(InferenceServerException, match="wanted a JPEG, PNG") as over_grpc:
-        read_text(client, form, encoded)
+        read_text(client, form, file)
     with pytest.raises(InferenceServerException, match="wanted a JPEG, PNG") as over_http:
-        read_over_http(web, form, encoded)
+        read_over_http(web, form, file)
     assert over_grpc.value.status() == "StatusCode.INVALID_ARGUMENT"
     assert over_http.value.status() == "400"
     assert read_text(client, form, PAGES["sign"].encode())["text"].to_list() == ["EXIT ONLY"]
 
 
 def test_the_command_says_that_the_answers_are_equal(
-    served: ServerOptions, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: ServerOptions, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = {name: PAGES[name] for name in ("sign", "letter", "blank")}
     monkeypatch.setattr(example, "PAGES", few)
-    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(served))
+    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(server))
     main()
-    told = capsys.readouterr().out
-    assert told.count("equal: True") == len(few)
-    assert "your order of 24 November 2026" in told
+    output = capsys.readouterr().out
+    assert output.count("equal: True") == len(few)
+    assert "your order of 24 November 2026" in output

@@ -19,7 +19,7 @@ from examples.restoration.__main__ import (
     REPOSITORY,
     SEED,
     Administrator,
-    ready,
+    list_ready,
     restore,
 )
 from examples.restoration.modules import Finish, Prepare, Sharpener
@@ -50,13 +50,13 @@ def random_picture(*size_hw: int) -> np.ndarray:
 
 
 @cache
-def served(name: str) -> torch.jit.ScriptModule:
+def load_module(name: str) -> torch.jit.ScriptModule:
     return torch.jit.load(path_of(name)).eval()
 
 
 @torch.inference_mode()
 def in_process(name: str, bgr: np.ndarray) -> np.ndarray:
-    steps = [served("prepare"), served(name), served("finish")]
+    steps = [load_module("prepare"), load_module(name), load_module("finish")]
     answer = torch.from_numpy(bgr)
     for step in steps:
         answer = step(answer)
@@ -67,11 +67,11 @@ def in_process(name: str, bgr: np.ndarray) -> np.ndarray:
 def test_prepare_is_exact_to_the_pixel(size_hw: tuple[int, int]) -> None:
     bgr = random_picture(*size_hw)
     before = bgr.copy()
-    net = served("prepare")(torch.from_numpy(bgr)).numpy()
+    net = load_module("prepare")(torch.from_numpy(bgr)).numpy()
     rgb = cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB).astype(np.float32)
-    wanted = (rgb / np.float32(127.5) - np.float32(1)).transpose(2, 0, 1)[None]
+    expected_net = (rgb / np.float32(127.5) - np.float32(1)).transpose(2, 0, 1)[None]
     assert net.dtype == np.float32
-    np.testing.assert_array_equal(net, wanted)
+    np.testing.assert_array_equal(net, expected_net)
     np.testing.assert_array_equal(bgr, before)
 
 
@@ -79,21 +79,23 @@ def test_prepare_is_exact_to_the_pixel(size_hw: tuple[int, int]) -> None:
 def test_finish_is_exact_to_the_pixel_beyond_the_range_too(size_hw: tuple[int, int]) -> None:
     net = np.random.default_rng(1).uniform(-1.5, 1.5, (1, 3, *size_hw)).astype(np.float32)
     levels = np.rint((net[0] + np.float32(1)) * np.float32(127.5)).clip(0, 255).astype(np.uint8)
-    wanted = cv2.cvtColor(np.ascontiguousarray(levels.transpose(1, 2, 0)), cv2.COLOR_RGB2BGR)
-    np.testing.assert_array_equal(served("finish")(torch.from_numpy(net)).numpy(), wanted)
+    expected_bgr = cv2.cvtColor(np.ascontiguousarray(levels.transpose(1, 2, 0)), cv2.COLOR_RGB2BGR)
+    np.testing.assert_array_equal(
+        load_module("finish")(torch.from_numpy(net)).numpy(), expected_bgr
+    )
 
 
 @cache
 def source_of(name: str) -> Sharpener:
     """Return a network from its source code, with the weights of its file."""
     network = Sharpener(*NETWORKS[name])
-    network.load_state_dict(served(name).state_dict())
+    network.load_state_dict(load_module(name).state_dict())
     return network.eval()
 
 
 @pytest.mark.parametrize(("name", "module"), [("prepare", Prepare), ("finish", Finish)])
 def test_a_committed_step_is_the_sources(name: str, module: type[torch.nn.Module]) -> None:
-    assert served(name).code == torch.jit.script(module()).code
+    assert load_module(name).code == torch.jit.script(module()).code
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -101,11 +103,11 @@ def test_a_committed_network_is_small_and_the_sources_at_every_size(name: str) -
     source = source_of(name)
     nets = [stack([random_picture(*size_hw)]) for size_hw in PARITIES_HW]
     with torch.inference_mode():
-        answers = [served(name)(net) for net in nets]
-        wanted = [source(net) for net in nets]
+        answers = [load_module(name)(net) for net in nets]
+        source_answers = [source(net) for net in nets]
     assert [answer.shape for answer in answers] == [net.shape for net in nets]
-    assert [*map(torch.equal, answers, wanted)] == [True] * len(nets)
-    assert served(name).code == torch.jit.script(source).code
+    assert [*map(torch.equal, answers, source_answers)] == [True] * len(nets)
+    assert load_module(name).code == torch.jit.script(source).code
     assert path_of(name).stat().st_size <= 500_000
 
 
@@ -124,14 +126,14 @@ def test_the_committed_networks_are_those_that_the_readme_tells_of(pairs: list[P
         SMALL: [in_process("sharpen_small", picture) for picture in blurred],
         LARGE: [in_process("sharpen_large", picture) for picture in blurred],
     }
-    found = {name: measure_quality(pairs, many, infer) for name, many in pictures.items()}
-    assert found == {
+    qualities = {name: measure_quality(pairs, many, infer) for name, many in pictures.items()}
+    assert qualities == {
         name: Quality(
             pytest.approx(psnr, abs=0.02),
             pytest.approx(ssim, abs=0.002),
-            pytest.approx(read, abs=1),
+            pytest.approx(plates, abs=1),
         )
-        for name, (psnr, ssim, read) in OF_THE_FIRST_12.items()
+        for name, (psnr, ssim, plates) in OF_THE_FIRST_12.items()
     }
 
 
@@ -162,17 +164,17 @@ def hold(client: InferenceServerClient, *chains: str) -> None:
 
     The order of the tests is chosen so that few networks are loaded again.
     """
-    wanted = {part for chain in chains for part in (*SHARED, chain, OWN_PART[chain])}
-    for name in sorted({*ready(client)} - wanted, key=lambda name: name not in CHAINS):
+    names = {part for chain in chains for part in (*SHARED, chain, OWN_PART[chain])}
+    for name in sorted({*list_ready(client)} - names, key=lambda name: name not in CHAINS):
         client.unload_model(name)
-    for chain in {*chains} - {*ready(client)}:
+    for chain in {*chains} - {*list_ready(client)}:
         client.load_model(chain)
-    assert {*ready(client)} == wanted
+    assert {*list_ready(client)} == names
 
 
 @pytest.mark.server
 def test_nothing_is_loaded_unasked(client: InferenceServerClient) -> None:
-    assert ready(client) == []
+    assert list_ready(client) == []
     with pytest.raises(InferenceServerException, match="unknown model: 'restoration_small'"):
         restore(client, SMALL, random_picture(8, 8))
 
@@ -181,7 +183,7 @@ def test_nothing_is_loaded_unasked(client: InferenceServerClient) -> None:
 def test_loading_a_chain_loads_its_parts(client: InferenceServerClient) -> None:
     hold(client)
     client.load_model(SMALL)
-    assert ready(client) == [*SHARED, SMALL, "sharpen_small"]
+    assert list_ready(client) == [*SHARED, SMALL, "sharpen_small"]
     assert client.is_model_ready(SMALL)
 
 
@@ -189,9 +191,11 @@ def test_loading_a_chain_loads_its_parts(client: InferenceServerClient) -> None:
 def test_an_empty_picture_is_the_callers_fault(client: InferenceServerClient) -> None:
     hold(client, SMALL)
     assert restore(client, SMALL, random_picture(5, 8)).shape == (5, 8, 3)
-    with pytest.raises(InferenceServerException, match="picture: wanted pixels, got none") as told:
+    with pytest.raises(
+        InferenceServerException, match="picture: wanted pixels, got none"
+    ) as raised:
         restore(client, SMALL, random_picture(0, 8))
-    assert told.value.status() == "StatusCode.INVALID_ARGUMENT"
+    assert raised.value.status() == "StatusCode.INVALID_ARGUMENT"
 
 
 @pytest.mark.server
@@ -199,6 +203,14 @@ def test_a_chain_answers_as_its_parts_in_process(client: InferenceServerClient) 
     hold(client, LARGE)
     pictures = [random_picture(*size_hw) for size_hw in SIZES_HW]
     answers = [restore(client, LARGE, bgr).astype(int) for bgr in pictures]
-    wanted = [in_process("sharpen_large", bgr) for bgr in pictures]
-    assert [answer.shape for answer in answers] == [one.shape for one in wanted]
-    assert max(np.abs(a - w).max() for a, w in zip(answers, wanted, strict=True)) <= 1
+    process_answers = [in_process("sharpen_large", bgr) for bgr in pictures]
+    assert [answer.shape for answer in answers] == [
+        process_answer.shape for process_answer in process_answers
+    ]
+    assert (
+        max(
+            np.abs(answer - process_answer).max()
+            for answer, process_answer in zip(answers, process_answers, strict=True)
+        )
+        <= 1
+    )

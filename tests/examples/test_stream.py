@@ -43,8 +43,8 @@ def _small_pictures() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def url(served: ServerOptions) -> str:
-    return served.grpc_url
+def url(server: ServerOptions) -> str:
+    return server.grpc_url
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def by_frame(responses: Iterable[Any]) -> dict[int, list[str]]:
     return {int(response.as_numpy("frame")[0]): texts_of(response) for response in responses}
 
 
-def worked(url: str) -> int:
+def count_executions(url: str) -> int:
     """Return the number of pictures that `plate_recognition` has executed."""
     with tritonclient.grpc.InferenceServerClient(url) as client:
         (model,) = client.get_inference_statistics(MODEL).model_stats
@@ -100,17 +100,17 @@ def test_a_plate_that_is_whole_in_the_picture_is_read(
 ) -> None:
     x0, _, x1, _ = plates_xyxy[index]
     whole = np.flatnonzero((lefts() < x0 - 20) & (x1 + 20 < lefts() + WIDE))
-    found = by_frame(responses)
+    texts_by_frame = by_frame(responses)
     assert len(whole) >= 5
-    assert [frame for frame in whole if TEXTS[index] not in found.get(frame, [])] == []
+    assert [frame for frame in whole if TEXTS[index] not in texts_by_frame.get(frame, [])] == []
 
 
 def test_each_response_says_when_its_frame_is_shown(responses: list[Any]) -> None:
-    found = {
+    times_by_frame = {
         int(response.as_numpy("frame")[0]): response.as_numpy("time_s")[0] for response in responses
     }
-    assert len(found) >= 10
-    assert [*found.values()] == pytest.approx([frame / RATE for frame in found])
+    assert len(times_by_frame) >= 10
+    assert [*times_by_frame.values()] == pytest.approx([frame / RATE for frame in times_by_frame])
 
 
 def test_a_response_holds_what_plate_recognition_gives(responses: list[Any]) -> None:
@@ -126,51 +126,51 @@ def test_parameters_reach_plate_recognition(url: str, clip: bytes) -> None:
 
 
 def test_a_cancelled_stream_stops_working(url: str, clip: bytes, long_clip: bytes) -> None:
-    before, cancelled = worked(url), stream(url, long_clip)
-    next(cancelled)
-    cancelled.close()
+    before, cancelled_stream = count_executions(url), stream(url, long_clip)
+    next(cancelled_stream)
+    cancelled_stream.close()
     others = [list(stream(url, clip)) for _ in range(3)]  # half of the places would be left to it
     assert min(map(len, others)) >= 10
-    assert worked(url) - before - 3 * FRAMES < LONG / 2
+    assert count_executions(url) - before - 3 * FRAMES < LONG / 2
 
 
-def refused(url: str, clip: bytes) -> tuple[int, InferenceServerException]:
+def refuse(url: str, clip: bytes) -> tuple[int, InferenceServerException]:
     """Return the number of responses before a clip is rejected, and the error message."""
-    found: list[Any] = []
+    responses: list[Any] = []
     with pytest.raises(InferenceServerException) as error:
-        found.extend(stream(url, clip))
-    return len(found), error.value
+        responses.extend(stream(url, clip))
+    return len(responses), error.value
 
 
 def test_bytes_that_are_no_clip_are_refused_and_the_next_clip_is_answered(
     url: str, clip: bytes
 ) -> None:
-    count, error = refused(url, b"no clip")
+    count, error = refuse(url, b"no clip")
     assert count == 0
     assert "clip: wanted a whole video file (mov,mp4,matroska,webm,mpegts)" in str(error)
     assert "got 7 bytes" in str(error)
     assert TEXTS[0] in set().union(*by_frame(stream(url, clip)).values())
 
 
-def test_a_call_that_cannot_stream_is_refused(served: ServerOptions) -> None:
-    sent = tritonclient.http.InferInput("clip", [1], "BYTES")
-    sent.set_data_from_numpy(np.array([b"clip"], np.object_))
+def test_a_call_that_cannot_stream_is_refused(server: ServerOptions) -> None:
+    clip_input = tritonclient.http.InferInput("clip", [1], "BYTES")
+    clip_input.set_data_from_numpy(np.array([b"clip"], np.object_))
     with (
-        tritonclient.http.InferenceServerClient(served.http_url) as client,
+        tritonclient.http.InferenceServerClient(server.http_url) as client,
         pytest.raises(InferenceServerException, match="decoupled"),
     ):
-        client.infer("plates_stream", [sent])
+        client.infer("plates_stream", [clip_input])
 
 
 def test_the_example_prints_a_line_for_each_response(
-    served: ServerOptions,
+    server: ServerOptions,
     tmp_path: Path,
     street: Scene,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The server of the other tests, which has the same model, stands in for its own."""
-    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(served))
+    monkeypatch.setattr(example, "own_server", lambda _: nullcontext(server))
     (tmp_path / "short.mp4").write_bytes(render(street.picture, 12))
     main([str(tmp_path / "short.mp4")])
     head, *lines = capsys.readouterr().out.splitlines()
@@ -185,8 +185,8 @@ def test_clips_of_real_cameras_give_their_clear_plates(photos: Path, url: str, n
     folder = photos / "cameras" / "clips"
     with (folder / "labels.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["file"] == name]
-    wanted = {row["text"] for row in rows if row["note"].endswith("clear")}
-    found = by_frame(stream(url, (folder / name).read_bytes()))
-    often = Counter(text for texts in found.values() for text in texts)
-    assert wanted
-    assert min(often[text] for text in wanted) >= 3
+    clear_texts = {row["text"] for row in rows if row["note"].endswith("clear")}
+    texts_by_frame = by_frame(stream(url, (folder / name).read_bytes()))
+    counts = Counter(text for texts in texts_by_frame.values() for text in texts)
+    assert clear_texts
+    assert min(counts[text] for text in clear_texts) >= 3

@@ -21,11 +21,11 @@ class Clip:
     """A fake clip with grey frames; the brightness of each is its number."""
 
     def __init__(self, count: int, error: Exception | None = None) -> None:
-        self.count, self.error, self.begun = count, error, 0
+        self.count, self.error, self.begun_frames = count, error, 0
 
     def frames(self, file: bytes, every_s: float) -> Iterator[SimpleNamespace]:
         for number in range(self.count):
-            self.begun += 1
+            self.begun_frames += 1
             bgr = np.full((2, 2, 3), number, np.uint8)
             yield SimpleNamespace(number=number, time_s=number / 10, bgr=bgr)
         if self.error:
@@ -33,7 +33,7 @@ class Clip:
 
 
 @pytest.fixture
-def answered(monkeypatch) -> Callable[..., triton.ResponseSender]:
+def answer_clip(monkeypatch) -> Callable[..., triton.ResponseSender]:
     """Let the model answer clips; return the responses to the first one."""
     monkeypatch.setitem(sys.modules, "triton_python_backend_utils", triton)
     triton.forget()
@@ -41,15 +41,15 @@ def answered(monkeypatch) -> Callable[..., triton.ResponseSender]:
 
     def answer(clip: Clip, **request: object) -> triton.ResponseSender:
         monkeypatch.setattr(module, "frames", clip.frames)
-        asked = triton.InferenceRequest(
+        request_of_clip = triton.InferenceRequest(
             inputs=[triton.Tensor("clip", np.array([b"clip"], np.object_))],
             **{"requested_output_names": ["time_s", "frame", "texts"]} | request,
         )
         model = module.TritonPythonModel()
         model.initialize({"model_config": json.dumps({"parameters": SETTINGS})})
-        asyncio.run(model.execute([asked]))
-        assert asked.sender.is_ended
-        return asked.sender
+        asyncio.run(model.execute([request_of_clip]))
+        assert request_of_clip.sender.is_ended
+        return request_of_clip.sender
 
     return answer
 
@@ -69,30 +69,32 @@ def outputs(response: triton.InferenceResponse) -> dict[str, list]:
     }
 
 
-def test_three_frames_are_in_work_at_once_and_no_others_are_decoded(answered, monkeypatch) -> None:
+def test_three_frames_are_in_work_at_once_and_no_others_are_decoded(
+    answer_clip, monkeypatch
+) -> None:
     clip, ahead, three = Clip(20), [], asyncio.Event()
     triton.MODELS[RECOGNITION] = lambda _: plates()
 
     async def async_exec(request: triton.InferenceRequest) -> triton.InferenceResponse:
         three.set() if brightness(request) == 2 else await asyncio.wait_for(three.wait(), 10)
-        ahead.append(clip.begun - len(ahead))
+        ahead.append(clip.begun_frames - len(ahead))
         return request.exec()
 
     monkeypatch.setattr(triton.InferenceRequest, "async_exec", async_exec)
-    assert answered(clip).sent == []
+    assert answer_clip(clip).sent == []
     assert (len(ahead), max(ahead)) == (20, 3)
 
 
-def test_only_what_was_asked_for_is_computed(answered) -> None:
+def test_only_what_was_asked_for_is_computed(answer_clip) -> None:
     triton.MODELS[RECOGNITION] = lambda _: plates(b"A123BC77")
-    answered(Clip(1), requested_output_names=["texts", "frame"])
-    answered(Clip(1), requested_output_names=["time_s"])
-    wanted = [request.requested_output_names() for request in triton.CALLS]
-    assert wanted == [["texts"], ["coordinates"]]
+    answer_clip(Clip(1), requested_output_names=["texts", "frame"])
+    answer_clip(Clip(1), requested_output_names=["time_s"])
+    output_names = [request.requested_output_names() for request in triton.CALLS]
+    assert output_names == [["texts"], ["coordinates"]]
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "message"),
     [
         ({"every_s": "soon"}, "every_s: wanted a number from 0 to 3600, got 'soon'"),
         ({"every_s": -1}, "every_s: wanted a number from 0 to 3600, got -1"),
@@ -101,34 +103,38 @@ def test_only_what_was_asked_for_is_computed(answered) -> None:
     ],
 )
 def test_a_wrong_parameter_is_refused_before_the_first_frame(
-    answered, parameters: dict[str, object], told: str
+    answer_clip, parameters: dict[str, object], message: str
 ) -> None:
-    (response,) = answered(Clip(1), parameters=parameters).sent
+    (response,) = answer_clip(Clip(1), parameters=parameters).sent
     assert response.error().code() == triton.TritonError.INVALID_ARG
-    assert response.error().message().startswith(told)
+    assert response.error().message().startswith(message)
     assert triton.CALLS == []
 
 
-def test_a_full_queue_is_an_error_and_ends_the_stream(answered) -> None:
+def test_a_full_queue_is_an_error_and_ends_the_stream(answer_clip) -> None:
     full = triton.InferenceResponse(error=triton.TritonError("Exceeds maximum queue size"))
-    shown = {4: full}
-    triton.MODELS[RECOGNITION] = lambda one: shown.get(brightness(one), plates(b"A123BC77"))
+    responses_by_number = {4: full}
+    triton.MODELS[RECOGNITION] = lambda request_or_response: responses_by_number.get(
+        brightness(request_or_response), plates(b"A123BC77")
+    )
     clip = Clip(100)
-    *before, last = answered(clip).sent
+    *before, last = answer_clip(clip).sent
     assert last.error().code() == triton.TritonError.UNAVAILABLE
-    assert {0, 1, 2, 3} <= {outputs(one)["frame"][0] for one in before}
-    assert clip.begun < 10
+    assert {0, 1, 2, 3} <= {
+        outputs(request_or_response)["frame"][0] for request_or_response in before
+    }
+    assert clip.begun_frames < 10
 
 
-def test_a_fault_of_ours_is_told_too(answered) -> None:
-    (response,) = answered(Clip(0, RuntimeError("no memory"))).sent
+def test_a_fault_of_ours_is_told_too(answer_clip) -> None:
+    (response,) = answer_clip(Clip(0, RuntimeError("no memory"))).sent
     assert response.error().code() == triton.TritonError.INTERNAL
     assert response.error().message() == "RuntimeError: no memory"
 
 
-def test_frames_of_a_cancelled_request_are_not_worked_on(answered) -> None:
+def test_frames_of_a_cancelled_request_are_not_worked_on(answer_clip) -> None:
     clip = Clip(100)
-    (response,) = answered(clip, is_cancelled=True).sent
+    (response,) = answer_clip(clip, is_cancelled=True).sent
     assert response.error().code() == triton.TritonError.CANCELLED
     assert triton.CALLS == []
-    assert clip.begun <= 3
+    assert clip.begun_frames <= 3

@@ -45,17 +45,17 @@ class Fault(Exception):  # noqa: N818 - what a door looks for
 
 
 @dataclass(frozen=True)
-class Sent:
+class RawRequest:
     """A request in bytes, before it is parsed.
 
     Attributes:
         door: Name of its entry point, one of `DOORS`.
-        said: Data beside the body: a content type, the size of the JSON, or a query.
+        metadata: Data beside the body: a content type, the size of the JSON, or a query.
         body: The rest.
     """
 
     door: str
-    said: str = ""
+    metadata: str = ""
     body: bytes = field(default=b"", repr=False)
 
 
@@ -162,7 +162,7 @@ PATHS = {
 DOORS = (*PATHS, "grpc")
 
 
-def ask(sent: Sent) -> str:
+def ask(request: RawRequest) -> str:
     """Send a request to its entry point.
 
     Returns:
@@ -171,22 +171,22 @@ def ask(sent: Sent) -> str:
     Raises:
         Fault: The outcome is another one.
     """
-    if sent.door == "grpc":
-        return _ask_grpc(sent)
-    query = sent.said if sent.door == "query" else ""
-    headers = {} if sent.door == "query" else {"Content-Type": sent.said}
-    if sent.door.startswith("kserve"):
-        headers = {"Inference-Header-Content-Length": sent.said} if sent.said else {}
-    return _ask_http(PATHS[sent.door], query, headers, sent.body)
+    if request.door == "grpc":
+        return _ask_grpc(request)
+    query = request.metadata if request.door == "query" else ""
+    headers = {} if request.door == "query" else {"Content-Type": request.metadata}
+    if request.door.startswith("kserve"):
+        headers = {"Inference-Header-Content-Length": request.metadata} if request.metadata else {}
+    return _ask_http(PATHS[request.door], query, headers, request.body)
 
 
 def _ask_http(path: str, query: str, headers: Mapping[str, str], body: bytes) -> str:
-    said = {"Host": "localhost", "Content-Length": str(len(body)), **headers}
+    all_headers = {"Host": "localhost", "Content-Length": str(len(body)), **headers}
     scope = {
         "type": "http", "method": "POST", "path": path, "root_path": "", "http_version": "1.1",
         "query_string": query.encode("latin-1", "replace"), "client": ("127.0.0.1", 1),
         "headers": [(name.lower().encode(), text.encode("latin-1", "replace"))
-                    for name, text in said.items()],
+                    for name, text in all_headers.items()],
     }  # fmt: skip
     answer: list[Any] = []
 
@@ -200,11 +200,11 @@ def _ask_http(path: str, query: str, headers: Mapping[str, str], body: bytes) ->
     return _judge(answer[0]["status"], answer[1]["body"])
 
 
-def _judge(status: int, told: bytes) -> str:
+def _judge(status: int, content: bytes) -> str:
     _check_error()
     if status not in CALLERS:
-        raise Fault(f"status: wanted an answer or a refusal, got {status}: {told[:200]!r}")
-    return "answered" if status in ANSWERED else check_refusal(told.decode())
+        raise Fault(f"status: wanted an answer or a refusal, got {status}: {content[:200]!r}")
+    return "answered" if status in ANSWERED else check_refusal(content.decode())
 
 
 def _check_error() -> None:
@@ -236,22 +236,29 @@ class Context:
         raise Aborted(code.name, details)
 
 
-def _ask_grpc(sent: Sent) -> str:
+def _ask_grpc(request: RawRequest) -> str:
     SERVICE_OF_ALL.error = None
     try:
-        LOOP.run_until_complete(INFER.stream_unary(None, Context(sent.body)))
+        LOOP.run_until_complete(INFER.stream_unary(None, Context(request.body)))
     except Aborted as aborted:
         _check_error()
         return check_refusal(aborted.args[1])
     return "answered"
 
 
-def pack(sent: Sent) -> bytes:
+def pack(request: RawRequest) -> bytes:
     """Return a request as input of a fuzzer: entry point, data in one line, body."""
-    return bytes([DOORS.index(sent.door)]) + sent.said.encode("latin-1") + b"\n" + sent.body
+    return (
+        bytes([DOORS.index(request.door)])
+        + request.metadata.encode("latin-1")
+        + b"\n"
+        + request.body
+    )
 
 
-def unpack(given: bytes) -> Sent:
+def unpack(packed: bytes) -> RawRequest:
     """Return the request that a fuzzer's input, any bytes, stands for."""
-    said, _, body = given[1:].partition(b"\n")
-    return Sent(DOORS[(given[0] if given else 0) % len(DOORS)], said.decode("latin-1"), body)
+    metadata, _, body = packed[1:].partition(b"\n")
+    return RawRequest(
+        DOORS[(packed[0] if packed else 0) % len(DOORS)], metadata.decode("latin-1"), body
+    )

@@ -15,7 +15,7 @@ RGB, RGBA, GREY, PALETTE = 2, 6, 0, 3
 """Colour types of a PNG."""
 
 
-def encoded(kind: str, mode: str = "RGB", size_wh: tuple[int, int] = (31, 17), **options) -> bytes:
+def encode(kind: str, mode: str = "RGB", size_wh: tuple[int, int] = (31, 17), **options) -> bytes:
     """Return a picture of one colour as Pillow writes it."""
     file = io.BytesIO()
     Image.new(mode, size_wh, 90).save(file, kind, **options)
@@ -32,8 +32,13 @@ def noise(kind: str, **options: object) -> bytes:
 
 def chunk(kind: bytes, content: bytes = b"", *, size: int | None = None) -> bytes:
     """Return a chunk of a PNG; a given size replaces the true one."""
-    said = len(content) if size is None else size
-    return struct.pack(">I", said) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    stated_size = len(content) if size is None else size
+    return (
+        struct.pack(">I", stated_size)
+        + kind
+        + content
+        + struct.pack(">I", zlib.crc32(kind + content))
+    )
 
 
 def ihdr(width: int, height: int, depth: int = 8, colour: int = RGB) -> bytes:
@@ -64,8 +69,8 @@ def repair(file: bytes) -> bytes:
 
 def segment(marker: int, content: bytes, *, size: int | None = None) -> bytes:
     """Return a segment of a JPEG; a given size replaces the true one."""
-    said = len(content) + 2 if size is None else size
-    return struct.pack(">BBH", 0xFF, marker, said) + content
+    stated_size = len(content) + 2 if size is None else size
+    return struct.pack(">BBH", 0xFF, marker, stated_size) + content
 
 
 def behind_soi(jpeg: bytes, *segments: bytes) -> bytes:

@@ -21,29 +21,35 @@ SEEDS = [file for file in pictures().values() if 0 < len(file) <= MAX_BYTES]
 MAX_CHANGED_BYTES = 6
 
 
-def mutate(file: bytes, most: int, seed: int) -> bytes:
+def mutate(file: bytes, max_bytes: int, seed: int) -> bytes:
     """Return a mutated file: by libFuzzer, or a seed with a little damage.
 
     Coverage does not see into OpenCV. Guided by it alone, nearly all inputs have invalid headers.
     Most PNG files get correct checksums; otherwise decoders reject them unread.
     """
     dice = random.Random(seed)
-    changed = atheris.Mutate(file, most) if dice.random() < 0.3 else damage(dice)[:most]
-    return repair(changed)[:most] if changed.startswith(PNG) and dice.random() < 0.8 else changed
+    mutated_file = (
+        atheris.Mutate(file, max_bytes) if dice.random() < 0.3 else damage(dice)[:max_bytes]
+    )
+    return (
+        repair(mutated_file)[:max_bytes]
+        if mutated_file.startswith(PNG) and dice.random() < 0.8
+        else mutated_file
+    )
 
 
 def damage(dice: random.Random) -> bytes:
     """Return a seed with some of its bytes changed, removed or repeated."""
     file = bytearray(dice.choice(SEEDS))
     for _ in range(dice.randint(1, MAX_CHANGED_BYTES)):
-        at = dice.randrange(len(file))
+        position = dice.randrange(len(file))
         match dice.randrange(8):
             case 0:
-                del file[at : at + dice.randint(1, 8)]
+                del file[position : position + dice.randint(1, 8)]
             case 1:
-                file[at:at] = file[at : at + dice.randint(1, 64)]
+                file[position:position] = file[position : position + dice.randint(1, 64)]
             case _:
-                file[at] = dice.choice((0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)))
+                file[position] = dice.choice((0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)))
         file = file or bytearray(1)
     return bytes(file)
 

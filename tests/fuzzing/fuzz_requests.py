@@ -20,14 +20,14 @@ WORDS = (
 JSON_DOORS = ("kserve", "kserve-reader")
 
 
-def mutate(packed: bytes, most: int, seed: int) -> bytes:
+def mutate(packed: bytes, max_bytes: int, seed: int) -> bytes:
     """Return a mutated request, often with the correct size of its JSON."""
-    sent = unpack(atheris.Mutate(packed, most))
-    if sent.door in JSON_DOORS and seed % 4:
-        sent = replace(sent, said=str(sent.body.rfind(b"}") + 1))
-    return pack(sent)[:most]
+    request = unpack(atheris.Mutate(packed, max_bytes))
+    if request.door in JSON_DOORS and seed % 4:
+        request = replace(request, metadata=str(request.body.rfind(b"}") + 1))
+    return pack(request)[:max_bytes]
 
 
 if __name__ == "__main__":
-    seeds = (pack(sent) for sent in requests().values() if len(sent.body) <= MAX_BYTES)
+    seeds = (pack(request) for request in requests().values() if len(request.body) <= MAX_BYTES)
     run(lambda packed: ask(unpack(packed)), seeds, WORDS, mutate)

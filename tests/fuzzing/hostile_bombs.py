@@ -11,7 +11,7 @@ from tests.fuzzing.file_parts import (
     bmp,
     canvas,
     chunk,
-    encoded,
+    encode,
     ihdr,
     noise,
     pixels,
@@ -65,13 +65,13 @@ def jpeg_bombs() -> Files:
 
 def many_scans(count: int) -> bytes:
     """Return a progressive JPEG whose almost empty last scan is repeated."""
-    file = encoded("JPEG", "L", (600, 400), progressive=True)
+    file = encode("JPEG", "L", (600, 400), progressive=True)
     last = file.rindex(b"\xff\xda")
     return file[:-2] + file[last:-2] * count + b"\xff\xd9"
 
 
 def other_bombs() -> Files:
-    frame = (b"VP8 ", encoded("WEBP", size_wh=(900, 900))[20:])
+    frame = (b"VP8 ", encode("WEBP", size_wh=(900, 900))[20:])
     eight_bits, four_bits = bytes(1024), bytes(64)
     small = b"\xff\x12\0\2\x09\x09" * 50
     return {

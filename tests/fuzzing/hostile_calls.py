@@ -6,14 +6,14 @@ import base64
 import json
 import struct
 
-from tests.fuzzing.doors import Sent
-from tests.fuzzing.file_parts import encoded
+from tests.fuzzing.doors import RawRequest
+from tests.fuzzing.file_parts import encode
 from tests.fuzzing.hostile_bombs import bombs
 
-Requests = dict[str, Sent]
+Requests = dict[str, RawRequest]
 """By what is wrong with each."""
 
-JPEG = encoded("JPEG")
+JPEG = encode("JPEG")
 TEXT = base64.b64encode(JPEG)
 MAX_INT64 = 2**63 - 1
 PICTURE = {"name": "input__0", "datatype": "UINT8", "shape": [1, 2, 3], "data": [0] * 6}
@@ -83,23 +83,25 @@ BASE64 = {
 JSON_SIZES = ("-1", "0", "1", "99999999999", "9" * 30, "0x10", "1e3", "\u00b2", " 5", "5,5")
 
 
-def kserve(head: object, tail: bytes = b"", said: str | None = None, door: str = "kserve") -> Sent:
+def kserve(
+    head: object, tail: bytes = b"", stated_size: str | None = None, door: str = "kserve"
+) -> RawRequest:
     """Return an infer call: JSON, as an object or as bytes, and the binary data after it."""
     text = head if isinstance(head, bytes) else json.dumps(head).encode()
-    return Sent(door, str(len(text)) if said is None else said, text + tail)
+    return RawRequest(door, str(len(text)) if stated_size is None else stated_size, text + tail)
 
 
-def encoded_image(data: bytes, **parameters: object) -> Sent:
+def encoded_image(data: bytes, **parameters: object) -> RawRequest:
     """Return a call with one file after the JSON."""
     size = {"binary_data_size": len(data)} | parameters
     tensor = {"name": "encoded_image", "datatype": "BYTES", "shape": [1], "parameters": size}
     return kserve({"inputs": [tensor]}, data)
 
 
-def pixels(**changes: object) -> Sent:
+def pixels(**changes: object) -> RawRequest:
     """Return a call with a picture as JSON, with some fields changed."""
-    given = {name: value for name, value in (PICTURE | changes).items() if value is not None}
-    return kserve({"inputs": [given]})
+    tensor = {name: value for name, value in (PICTURE | changes).items() if value is not None}
+    return kserve({"inputs": [tensor]})
 
 
 def element(file: bytes, size: int | None = None) -> bytes:
@@ -128,18 +130,21 @@ def tensors() -> Requests:
     cases = {f"JSON: {name}": kserve(body) for name, body in JSON_BODIES.items()}
     cases |= {f"shape: {name}": pixels(shape=shape) for name, shape in SHAPES.items()}
     cases |= {f"data: {name}": pixels(data=data) for name, data in DATA.items()}
-    cases |= {f"JSON's size: {size[:12]}": Sent("kserve", size, whole) for size in JSON_SIZES}
+    cases |= {f"JSON's size: {size[:12]}": RawRequest("kserve", size, whole) for size in JSON_SIZES}
     for name, size in SIZES.items():
         cases[f"binary size: {name}"] = encoded_image(element(JPEG), binary_data_size=size)
     for name, value in VALUES.items():
-        for of in NAMES:
-            call = {"parameters": {of: value}, "inputs": [PICTURE]}
-            cases[f"parameter {of[:20]!r}: {name}"] = kserve(call)
+        for parameter_name in NAMES:
+            call = {"parameters": {parameter_name: value}, "inputs": [PICTURE]}
+            cases[f"parameter {parameter_name[:20]!r}: {name}"] = kserve(call)
     return cases
 
 
 def files() -> Requests:
-    cases = {f"elements: {name}": encoded_image(element(*one)) for name, one in ELEMENTS.items()}
+    cases = {
+        f"elements: {name}": encoded_image(element(*element_and_size))
+        for name, element_and_size in ELEMENTS.items()
+    }
     cases |= {f"base64: {name}": encoded_image(element(text)) for name, text in BASE64.items()}
     small = {name: file for name, file in bombs().items() if len(file) < MAX_BOMB_BYTES}
     cases |= {f"a bomb: {name}": encoded_image(element(file)) for name, file in small.items()}

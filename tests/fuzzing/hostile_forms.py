@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzzing.doors import Sent
+from tests.fuzzing.doors import RawRequest
 from tests.fuzzing.hostile_bombs import png_bombs
 from tests.fuzzing.hostile_calls import JPEG, Requests
 from tests.serving.gateway.http.forms import BOUNDARY, CONTENT_TYPE, form, part
@@ -66,8 +66,11 @@ def bodies() -> dict[str, bytes]:
 def forms() -> Requests:
     """Return the hostile multipart forms, each under its name."""
     whole = form(part(JPEG))
-    cases = {f"form, type: {name}": Sent("rest", said, whole) for name, said in TYPES.items()}
+    cases = {
+        f"form, type: {name}": RawRequest("rest", content_type, whole)
+        for name, content_type in TYPES.items()
+    }
     for name, body in bodies().items():
-        cases[f"form: {name}"] = Sent("rest", CONTENT_TYPE, body)
-        cases[f"form of crops: {name}"] = Sent("crops", CONTENT_TYPE, body)
-    return cases | {f"query {text[:24]}": Sent("query", text, JPEG) for text in QUERIES}
+        cases[f"form: {name}"] = RawRequest("rest", CONTENT_TYPE, body)
+        cases[f"form of crops: {name}"] = RawRequest("crops", CONTENT_TYPE, body)
+    return cases | {f"query {text[:24]}": RawRequest("query", text, JPEG) for text in QUERIES}

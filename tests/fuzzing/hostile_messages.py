@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tritonclient.grpc import service_pb2 as pb
 
-from tests.fuzzing.doors import Sent
+from tests.fuzzing.doors import RawRequest
 from tests.fuzzing.hostile_calls import JPEG, MAX_INT64, Requests, element
 
 Input, Contents = pb.ModelInferRequest.InferInputTensor, pb.InferTensorContents
@@ -31,11 +31,11 @@ PARAMETERS = {
 }  # fmt: skip
 
 
-def message(*inputs: Input, raw: Iterable[bytes] = (), **rest: object) -> Sent:
+def message(*inputs: Input, raw: Iterable[bytes] = (), **rest: object) -> RawRequest:
     """Return an infer call."""
-    told = {"model_name": "plate_recognition"} | rest
-    request = pb.ModelInferRequest(inputs=inputs, raw_input_contents=raw, **told)
-    return Sent("grpc", "", request.SerializeToString())
+    fields = {"model_name": "plate_recognition"} | rest
+    request = pb.ModelInferRequest(inputs=inputs, raw_input_contents=raw, **fields)
+    return RawRequest("grpc", "", request.SerializeToString())
 
 
 def tensor(**changes: object) -> Input:
@@ -46,7 +46,7 @@ def file(**changes: object) -> Input:
     return Input(name="encoded_image", datatype="BYTES", shape=[1], **changes)
 
 
-def typed(**contents: object) -> Sent:
+def typed(**contents: object) -> RawRequest:
     """Return a call with a picture in typed contents, not in raw bytes."""
     return message(tensor(contents=Contents(**contents)))
 
@@ -55,18 +55,18 @@ def messages() -> Requests:
     """Return them by their names."""
     numbers = Contents(uint_contents=[0] * 6)
     whole = message(file(), raw=[element(JPEG)]).body
-    cases = {name: Sent("grpc", "", body) for name, body in BYTES.items()}
+    cases = {name: RawRequest("grpc", "", body) for name, body in BYTES.items()}
     for name, shape in SHAPES.items():
         cases[f"shape {name}, typed"] = message(tensor(shape=shape, contents=numbers))
         cases[f"shape {name}, raw"] = message(tensor(shape=shape), raw=[bytes(6)])
     for name, value in PARAMETERS.items():
-        for of in ("max_plates", "roi", "timeout"):
-            parameters = {of: value}
-            sent = message(tensor(contents=numbers), parameters=parameters)
-            cases[f"parameter {of}: {name}"] = sent
+        for parameter_name in ("max_plates", "roi", "timeout"):
+            parameters = {parameter_name: value}
+            request = message(tensor(contents=numbers), parameters=parameters)
+            cases[f"parameter {parameter_name}: {name}"] = request
     cases |= {
-        "a file": Sent("grpc", "", whole), "cut": Sent("grpc", "", whole[:-9]),
-        "twice": Sent("grpc", "", whole * 2),
+        "a file": RawRequest("grpc", "", whole), "cut": RawRequest("grpc", "", whole[:-9]),
+        "twice": RawRequest("grpc", "", whole * 2),
         "pixels": typed(uint_contents=[0] * 6),
         "a file by type": message(file(contents=Contents(bytes_contents=[JPEG]))),
         "numbers above 255": typed(uint_contents=[2**32 - 1] * 6),
@@ -75,4 +75,4 @@ def messages() -> Requests:
         "fewer raw": message(tensor(), tensor(name="b"), raw=[bytes(6)]),
         "an unknown model": message(model_name="m" * 9999),
     }  # fmt: skip
-    return {f"message: {name}": sent for name, sent in cases.items()}
+    return {f"message: {name}": request for name, request in cases.items()}

@@ -6,7 +6,7 @@ from tests.fuzzing.file_parts import (
     behind_soi,
     canvas,
     chunk,
-    encoded,
+    encode,
     exif,
     ihdr,
     noise,
@@ -40,7 +40,7 @@ MARKER, MARKER_AND_NAME = 4, 10
 
 
 def exif_files() -> Files:
-    jpeg, frame = noise("JPEG"), encoded("WEBP", size_wh=(8, 8))[20:]
+    jpeg, frame = noise("JPEG"), encode("WEBP", size_wh=(8, 8))[20:]
     head = (b"VP8X", canvas(8, 8, 8))
     files: Files = {}
     for name, block in EXIF.items():

@@ -14,7 +14,7 @@ from tests.fuzzing.file_parts import (
     bmp,
     canvas,
     chunk,
-    encoded,
+    encode,
     ihdr,
     noise,
     pixels,
@@ -33,7 +33,7 @@ def wholes() -> Files:
         "PNG": ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"), "BMP": ("1", "L", "RGB", "RGBA"),
         "JPEG": ("L", "RGB", "CMYK", "YCbCr"), "WEBP": ("RGB", "RGBA"),
     }  # fmt: skip
-    files = {f"{kind} {mode}": encoded(kind, mode) for kind in modes for mode in modes[kind]}
+    files = {f"{kind} {mode}": encode(kind, mode) for kind in modes for mode in modes[kind]}
     sixteen_bits = chunk(b"IDAT", zlib.compress(bytes(17)))
     return files | {
         "JPEG progressive": noise("JPEG", progressive=True),
@@ -70,8 +70,8 @@ def damaged() -> Files:
 def lines() -> Files:
     """Pictures of one row or one column, with the greatest length of their format."""
     longest = {"PNG": 100_000, "BMP": 100_000, "JPEG": 65_500, "WEBP": 16_000}
-    wide = {f"{kind} wide": encoded(kind, size_wh=(side, 1)) for kind, side in longest.items()}
-    high = {f"{kind} high": encoded(kind, size_wh=(1, side)) for kind, side in longest.items()}
+    wide = {f"{kind} wide": encode(kind, size_wh=(side, 1)) for kind, side in longest.items()}
+    high = {f"{kind} high": encode(kind, size_wh=(1, side)) for kind, side in longest.items()}
     return wide | high
 
 
@@ -85,17 +85,17 @@ def animated(kind: str) -> bytes:
 def animations() -> Files:
     """Animations, and files that only claim to be animations."""
     files = {f"animated {kind}": animated(kind) for kind in ("GIF", "WEBP", "PNG")}
-    one, five = (chunk(b"acTL", struct.pack(">II", count, 0)) for count in (1, 5))
+    single_count, five_count = (chunk(b"acTL", struct.pack(">II", count, 0)) for count in (1, 5))
     frame, beyond = chunk(b"fcTL", APNG_FRAME), bytearray(APNG_FRAME)
     beyond[4:12] = struct.pack(">II", 5000, 5000)
     still, moves = (b"VP8X", canvas(8, 8)), ((b"ANIM", bytes(6)), (b"ANMF", bytes(16)))
     later = chunk(b"fdAT", struct.pack(">I", 1) + pixels(8, 8))
     return files | {
-        "APNG of one frame": png(one, frame),
+        "APNG of one frame": png(single_count, frame),
         "APNG that begins with none": png(chunk(b"acTL", bytes(8)), frame),
-        "APNG of two numbers": png(one, five, frame),
-        "APNG told after its pixels": png(one, frame, after=five + frame + later),
-        "APNG whose frame is larger": png(one, chunk(b"fcTL", bytes(beyond)), after=later),
+        "APNG of two numbers": png(single_count, five_count, frame),
+        "APNG told after its pixels": png(single_count, frame, after=five_count + frame + later),
+        "APNG whose frame is larger": png(single_count, chunk(b"fcTL", bytes(beyond)), after=later),
         "APNG without its head": png(frame, after=frame + later),
         "APNG cut in its head": png(chunk(b"acTL", b"\0"), chunk(b"fcTL", b"\0")),
         "WEBP that says it moves": riff((b"VP8X", canvas(8, 8, 2)), *moves),
@@ -121,8 +121,8 @@ def polyglots() -> Files:
 
 def rubbish() -> Files:
     """Return files that are not pictures."""
-    others = {"GIF": encoded("GIF", "P"), "TIFF": encoded("TIFF"), "ICO": encoded("ICO"),
-              "PPM": encoded("PPM"), "BMP of one colour": encoded("BMP", "P"), "SVG": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    others = {"GIF": encode("GIF", "P"), "TIFF": encode("TIFF"), "ICO": encode("ICO"),
+              "PPM": encode("PPM"), "BMP of one colour": encode("BMP", "P"), "SVG": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
               "EXR": b"v/1\x01" + bytes(99), "HDR": b"#?RADIANCE\n", "AVIF": b"\0\0\0 ftypavif",
               "Sun raster": b"\x59\xa6\x6a\x95" + bytes(99), "text": b"no picture", "nothing": b"",
               "JPEG 2000": b"\0\0\0\x0cjP  \r\n\x87\n"}  # fmt: skip

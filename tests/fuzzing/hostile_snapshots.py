@@ -6,7 +6,7 @@ import json
 from base64 import b64encode
 from urllib.parse import urlencode
 
-from tests.fuzzing.doors import Sent
+from tests.fuzzing.doors import RawRequest
 from tests.fuzzing.hostile_bombs import png_bombs
 from tests.fuzzing.hostile_calls import JPEG, Requests
 from tests.fuzzing.hostile_forms import DISPOSITIONS
@@ -46,17 +46,18 @@ FORMS = {
 def snapshots() -> Requests:
     """Return the hostile snapshots, each under its name."""
     cases = {
-        f"snapshot JSON: {name}": Sent("snapshot", JSON, body) for name, body in BODIES.items()
+        f"snapshot JSON: {name}": RawRequest("snapshot", JSON, body)
+        for name, body in BODIES.items()
     }
     for name, values in VALUES.items():
         for number, value in enumerate(values):
             body = json.dumps({"upload": TEXT} | {name: value}).encode()
-            cases[f"snapshot {name} {number}"] = Sent("snapshot", JSON, body)
+            cases[f"snapshot {name} {number}"] = RawRequest("snapshot", JSON, body)
     for name, body in ENCODED_BODIES.items():
-        cases[f"snapshot encoded: {name}"] = Sent("snapshot", ENCODED, body)
+        cases[f"snapshot encoded: {name}"] = RawRequest("snapshot", ENCODED, body)
     own = FORMS | {name: form(part(JPEG, text)) for name, text in DISPOSITIONS.items()}
     own["a bomb"] = form(part(png_bombs()["PNG of 10^8 pixels"], NAMED))
     for name, body in own.items():
-        cases[f"snapshot form: {name}"] = Sent("snapshot", CONTENT_TYPE, body)
-        cases[f"vision form: {name}"] = Sent("vision", CONTENT_TYPE, body)
+        cases[f"snapshot form: {name}"] = RawRequest("snapshot", CONTENT_TYPE, body)
+        cases[f"vision form: {name}"] = RawRequest("vision", CONTENT_TYPE, body)
     return cases

@@ -45,20 +45,20 @@ class Notes:
         if self.executions % NOTED_EVERY == 0:
             self.write()
 
-    def keep(self, given: bytes, error: Exception) -> None:
+    def keep(self, file: bytes, error: Exception) -> None:
         """Keep an input that caused a fault; one for each line that raises."""
         cause = error.__cause__ or error
         last = traceback.extract_tb(cause.__traceback__)[-1]
         where = f"{Path(last.filename).name}:{last.lineno} {type(cause).__name__}"
         if where not in self.findings:
             name = f"fault-{hashlib.sha256(where.encode()).hexdigest()[:12]}"
-            (self.folder / name).write_bytes(given)
+            (self.folder / name).write_bytes(file)
             self.findings[where] = f"{name}: {error!r:.300}"
             self.write()
 
     def write(self) -> None:
-        told = {name: value for name, value in vars(self).items() if name != "folder"}
-        (self.folder / "notes.json").write_text(json.dumps(told, indent=1) + "\n")
+        results = {name: value for name, value in vars(self).items() if name != "folder"}
+        (self.folder / "notes.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 def run(
@@ -78,30 +78,30 @@ def run(
     parser = argparse.ArgumentParser(description="Fuzz for some minutes.")
     parser.add_argument("folder", type=Path, help="of seeds, findings and notes")
     parser.add_argument("--minutes", type=float, default=60)
-    given = parser.parse_args()
-    corpus = given.folder / "corpus"
+    arguments = parser.parse_args()
+    corpus = arguments.folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
         (corpus / hashlib.sha256(seed).hexdigest()[:20]).write_bytes(seed)
-    dictionary = given.folder / "words.dict"
+    dictionary = arguments.folder / "words.dict"
     dictionary.write_text("".join(f'"{word}"\n' for word in words))
-    notes = Notes(given.folder)
+    notes = Notes(arguments.folder)
     cv2.setLogLevel(0)
 
-    def try_one(tried: bytes) -> None:
+    def try_input(input_bytes: bytes) -> None:
         try:
-            notes.count(door(tried))
+            notes.count(door(input_bytes))
         except Exception as error:
             notes.count("fault")
-            notes.keep(tried, error)
+            notes.keep(input_bytes, error)
 
     flags = [
-        f"-max_total_time={round(60 * given.minutes)}", f"-max_len={MAX_BYTES}",
+        f"-max_total_time={round(60 * arguments.minutes)}", f"-max_len={MAX_BYTES}",
         f"-dict={dictionary}",
-        f"-artifact_prefix={given.folder}/",
+        f"-artifact_prefix={arguments.folder}/",
         f"-rss_limit_mb={MAX_MB}", f"-timeout={MAX_DURATION_S}",
         f"-report_slow_units={SLOW_S}", "-print_final_stats=1", "-close_fd_mask=3", "-reload=0",
     ]  # fmt: skip
     options = {} if mutate is None else {"custom_mutator": mutate}
-    atheris.Setup([sys.argv[0], *flags, str(corpus)], try_one, **options)
+    atheris.Setup([sys.argv[0], *flags, str(corpus)], try_input, **options)
     atheris.Fuzz()

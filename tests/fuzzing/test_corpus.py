@@ -15,7 +15,7 @@ from tests.fuzzing.doors import (
     LIMITS,
     SERVICE_OF_ALL,
     Fault,
-    Sent,
+    RawRequest,
     ask,
     check_refusal,
     open_picture,
@@ -102,15 +102,15 @@ def test_bombs_take_no_more_memory_than_they_may() -> None:
 def test_requests_take_some_times_their_bytes(hostile_requests: Requests) -> None:
     """Small numbers in JSON need the most memory: 8 bytes each."""
     tracemalloc.start()
-    for sent in hostile_requests.values():
-        ask(sent)
+    for request in hostile_requests.values():
+        ask(request)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 * LIMITS.body_bytes
 
 
 def test_a_size_of_json_that_lies_starts_no_process() -> None:
-    assert ask(Sent("kserve", "99999999999", b"{}")) == "refused"
+    assert ask(RawRequest("kserve", "99999999999", b"{}")) == "refused"
     assert multiprocessing.active_children() == []
 
 
@@ -132,8 +132,8 @@ def test_a_refusal_is_short() -> None:
 
 
 def test_a_request_is_one_input_of_a_fuzzer_and_back(hostile_requests: Requests) -> None:
-    sent = [*hostile_requests.values()]
-    assert [unpack(pack(request)) for request in sent] == sent
+    all_requests = [*hostile_requests.values()]
+    assert [unpack(pack(request)) for request in all_requests] == all_requests
 
 
 def test_the_page_counts_the_corpus(hostile_files: Files, hostile_requests: Requests) -> None:

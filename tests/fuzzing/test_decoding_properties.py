@@ -41,14 +41,14 @@ def test_any_finite_logits_become_texts_of_the_formats(numbers, country: str, li
     @given(logits_of(formats.classes, numbers), st.floats(0.01, 100))
     def check(logits: np.ndarray, temperature: float) -> None:
         readings = decode(logits, Grammar.of(formats, lines), temperature=temperature)
-        candidates = [reading.candidates for reading in readings]
-        texts = [[text for text, _ in candidate] for candidate in candidates]
-        scores = [[score for _, score in candidate] for candidate in candidates]
         assert len(readings) == len(logits)
-        assert all(formats.format_of(text, lines) for one in texts for text in one)
-        assert all(len(set(one)) == len(one) for one in texts)
-        assert all(one == sorted(one, reverse=True) for one in scores)
-        assert all(0 <= math.fsum(one) <= 1 + 1e-9 for one in scores)
+        for reading in readings:
+            texts = [text for text, _ in reading.candidates]
+            scores = [score for _, score in reading.candidates]
+            assert all(formats.format_of(text, lines) for text in texts)
+            assert len(set(texts)) == len(texts)
+            assert scores == sorted(scores, reverse=True)
+            assert 0 <= math.fsum(scores) <= 1 + 1e-9
 
     check()
 
@@ -56,10 +56,10 @@ def test_any_finite_logits_become_texts_of_the_formats(numbers, country: str, li
 @quick
 @given(logits_of(5, FINITE))
 def test_scores_of_characters_are_probabilities(logits: np.ndarray) -> None:
-    for_each = decode(logits, Grammar.free("01AB"))
-    assert all(len(one.raw_text) == len(one.character_scores) for one in for_each)
-    assert all(0 <= score <= 1 for one in for_each for score in one.character_scores)
-    assert all(len(text) <= MAX_LENGTH for one in for_each for text, _ in one.candidates)
+    readings = decode(logits, Grammar.free("01AB"))
+    assert all(len(reading.raw_text) == len(reading.character_scores) for reading in readings)
+    assert all(0 <= score <= 1 for reading in readings for score in reading.character_scores)
+    assert all(len(text) <= MAX_LENGTH for reading in readings for text, _ in reading.candidates)
 
 
 @quick
@@ -93,5 +93,5 @@ def test_a_text_spelled_out_is_read(text: str) -> None:
 def test_the_best_path_is_the_collapsed_one(classes: list[int]) -> None:
     lattice = np.eye(5)[np.array(classes, int)].reshape(-1, 5)
     text, scores = best_path(lattice, "01AB")
-    assert text == "".join("01AB"[one] for one in collapse(classes, 4))
+    assert text == "".join("01AB"[number] for number in collapse(classes, 4))
     assert set(scores) <= {1.0}

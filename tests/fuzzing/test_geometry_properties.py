@@ -80,12 +80,14 @@ class TestBoxes:
     def test_suppression_keeps_the_best_and_suppresses_no_more_when_repeated(
         self, scored, threshold: float
     ) -> None:
-        found = np.array(scored, np.float32).reshape(-1, 5)
-        xyxy, scores = found[:, :4], found[:, 4]
-        kept = nms(xyxy, scores, threshold)
-        assert scores[kept].tolist() == sorted(scores[kept].tolist(), reverse=True)
-        assert scores[kept[:1]].tolist() == sorted(scores.tolist(), reverse=True)[:1]
-        assert nms(xyxy[kept], scores[kept], threshold) == [*range(len(kept))]
+        detections = np.array(scored, np.float32).reshape(-1, 5)
+        xyxy, scores = detections[:, :4], detections[:, 4]
+        kept_indices = nms(xyxy, scores, threshold)
+        assert scores[kept_indices].tolist() == sorted(scores[kept_indices].tolist(), reverse=True)
+        assert scores[kept_indices[:1]].tolist() == sorted(scores.tolist(), reverse=True)[:1]
+        assert nms(xyxy[kept_indices], scores[kept_indices], threshold) == [
+            *range(len(kept_indices))
+        ]
 
 
 class TestPictures:
@@ -112,9 +114,9 @@ class TestPictures:
     @given(SIZES, st.lists(st.tuples(*[FINITE] * 4), max_size=4))
     def test_crops_of_any_box_have_a_pixel_and_lie_in_the_picture(self, size_wh, boxes) -> None:
         xyxy = clip(boxes_of(boxes), size_wh)
-        cut = crop_boxes(blank(size_wh), xyxy)
+        crop_xyxy = crop_boxes(blank(size_wh), xyxy)
         assert all(0 <= x0 < x1 <= size_wh[0] and 0 <= y0 < y1 <= size_wh[1]
-                   for x0, y0, x1, y1 in cut)  # fmt: skip
+                   for x0, y0, x1, y1 in crop_xyxy)  # fmt: skip
         crops = crop_plates(blank(size_wh), xyxy)
         assert crops.shape == (len(boxes), 3, 24, 94)
         assert crops.isfinite().all()
@@ -124,8 +126,8 @@ class TestPictures:
     def test_tiles_lie_in_the_picture_as_large_as_they_can_be(self, size_wh, boxes, scale) -> None:
         xyxy = clip(ordered(boxes), size_wh)
         detections = Detections(xyxy, np.full(len(xyxy), 0.1))
-        wanted = tuple(map(min, TILE_WH, size_wh))
-        assert all((x1 - x0, y1 - y0) == wanted and x0 >= 0 and y0 >= 0
+        tile_wh = tuple(map(min, TILE_WH, size_wh))
+        assert all((x1 - x0, y1 - y0) == tile_wh and x0 >= 0 and y0 >= 0
                    and x1 <= size_wh[0] and y1 <= size_wh[1]
                    for x0, y0, x1, y1 in tiles_around(detections, scale, size_wh))  # fmt: skip
 
@@ -172,8 +174,8 @@ def is_sane(plates: Plates) -> bool:
 class TestNetworksGoneWrong:
     @brief
     @given(st.lists(st.tuples(*[FLOATS] * 5), max_size=5))
-    def test_a_detectors_rows_become_plates_or_its_failure(self, found) -> None:
-        plates = answer(ScriptedInfer(rows(*found)))
+    def test_a_detectors_rows_become_plates_or_its_failure(self, detections) -> None:
+        plates = answer(ScriptedInfer(rows(*detections)))
         assert plates is None or is_sane(plates)
 
     @brief

@@ -19,7 +19,7 @@ from orchestrator.serving.protocol.bounds import check_bounds
 from orchestrator.serving.protocol.inference import Tensor
 from orchestrator.serving.protocol.kserve_grpc import parse_request, to_call
 from orchestrator.serving.protocol.kserve_http import parse
-from tests.fuzzing.doors import DOORS, Sent, ask, open_picture
+from tests.fuzzing.doors import DOORS, RawRequest, ask, open_picture
 from tests.fuzzing.profiles import quick
 from tests.serving.gateway.http.forms import CONTENT_TYPE, form, part
 
@@ -41,22 +41,22 @@ INPUT = st.fixed_dictionaries(
 NAMES = st.text("abc_019", min_size=1, max_size=64)
 SHAPES = st.lists(st.integers(0, 2**63 - 1), max_size=8).map(tuple)
 TENSORS = st.lists(st.tuples(NAMES, st.text("UINT8", max_size=9), SHAPES, st.binary()), max_size=8,
-                   unique_by=lambda one: one[0])  # fmt: skip
+                   unique_by=lambda entry: entry[0])  # fmt: skip
 
 
 class TestDoors:
     @quick
     @given(st.sampled_from([*DOORS]), st.text(), st.binary())
-    def test_anything_is_answered_or_refused(self, door: str, said: str, body: bytes) -> None:
-        assert ask(Sent(door, said, body)) in OUTCOMES
+    def test_anything_is_answered_or_refused(self, door: str, metadata: str, body: bytes) -> None:
+        assert ask(RawRequest(door, metadata, body)) in OUTCOMES
 
     @quick
     @given(
         JSON | st.dictionaries(WORDS, st.lists(INPUT, max_size=3) | JSON, max_size=4), st.binary()
     )
-    def test_any_json_is_answered_or_refused(self, told: object, tail: bytes) -> None:
-        head = json.dumps(told).encode(errors="replace")
-        assert ask(Sent("kserve", str(len(head)), head + tail)) in OUTCOMES
+    def test_any_json_is_answered_or_refused(self, value: object, tail: bytes) -> None:
+        head = json.dumps(value).encode(errors="replace")
+        assert ask(RawRequest("kserve", str(len(head)), head + tail)) in OUTCOMES
 
     @quick
     @given(st.sampled_from([b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF....WEBP", b"BM"]),
@@ -73,7 +73,7 @@ class TestRoundTrips:
         assert bytes_tensors.decode(tensor) == texts
 
     @quick
-    @given(st.lists(st.binary().filter(lambda one: b"--the-boundary" not in one), min_size=1,
+    @given(st.lists(st.binary().filter(lambda entry: b"--the-boundary" not in entry), min_size=1,
                     max_size=4))  # fmt: skip
     def test_the_pictures_of_a_form_come_back(self, contents: list[bytes]) -> None:
         body = form(*[part(content) for content in contents])

@@ -54,33 +54,35 @@ class TestSettings:
     @given(st.dictionaries(st.sampled_from(REQUEST_PARAMETERS), VALUES))
     def test_a_requests_parameters_stay_within_the_operators_ceilings(self, parameters) -> None:
         try:
-            got = Settings().updated(parameters)
+            settings = Settings().updated(parameters)
         except ParameterError:
             return
-        assert 0 <= got.detection_threshold <= 1
-        assert 0 <= got.text_threshold <= 1
-        assert 1 <= got.max_plates <= Settings.max_plates
-        assert 32 <= got.detector_side_px <= Settings.max_detector_side_px
-        assert got.detector_side_px % 32 == 0
-        assert got.roi is None or (got.roi[0] < got.roi[2] and got.roi[1] < got.roi[3])
+        assert 0 <= settings.detection_threshold <= 1
+        assert 0 <= settings.text_threshold <= 1
+        assert 1 <= settings.max_plates <= Settings.max_plates
+        assert 32 <= settings.detector_side_px <= Settings.max_detector_side_px
+        assert settings.detector_side_px % 32 == 0
+        assert settings.roi is None or (
+            settings.roi[0] < settings.roi[2] and settings.roi[1] < settings.roi[3]
+        )
 
     @quick
     @given(st.dictionaries(NAMES, st.text().map(lambda text: {"string_value": text})))
     def test_a_models_configuration_is_taken_or_refused(self, parameters) -> None:
         try:
-            got = Settings.from_config(parameters)
+            settings = Settings.from_config(parameters)
         except SettingsError:
             return
-        assert math.isfinite(got.temperature)
+        assert math.isfinite(settings.temperature)
 
     @quick
     @given(st.sampled_from([field.name for field in dataclasses.fields(Limits)]), TEXTS)
     def test_a_limit_is_taken_or_refused(self, name: str, value: str) -> None:
         try:
-            got = Limits().updated((f"{name}={value}",))
+            limits = Limits().updated((f"{name}={value}",))
         except SettingsError:
             return
-        assert 0 <= getattr(got, name) <= 1_000_000_000
+        assert 0 <= getattr(limits, name) <= 1_000_000_000
 
 
 class TestFiles:
@@ -95,10 +97,10 @@ class TestFiles:
     @quick
     @given(st.integers(0, len(RUSSIA) - 1), st.integers(0, 9), st.text(max_size=9))
     def test_a_damaged_country_is_one_or_refused(
-        self, tmp_path_factory, at: int, lost: int, more: str
+        self, tmp_path_factory, position: int, missing: int, more: str
     ) -> None:
         file = tmp_path_factory.getbasetemp() / "damaged.toml"
-        damaged = RUSSIA[:at] + more + RUSSIA[at + lost :]
+        damaged = RUSSIA[:position] + more + RUSSIA[position + missing :]
         file.write_text(damaged, encoding="utf-8", errors="replace")
         assert is_country_or_refused(file)
 
@@ -155,7 +157,7 @@ class TestFormats:
     def test_any_text_has_a_format_or_none(self, text: str) -> None:
         formats = russian()
         name = formats.format_of(text)
-        assert name in ("", *(one.name for one in formats.format))
+        assert name in ("", *(plate_format.name for plate_format in formats.format))
         assert formats.code_of(text, name) == "" or formats.code_of(text, name) in text
 
 

@@ -86,9 +86,9 @@ def test_every_locked_package_has_a_wheel(machine: str, python: tuple[int, int])
         "python_version": version,
         "python_full_version": f"{version}.0",
     }
-    needed = [package for package in lock() if is_needed(package, environment)]
-    assert len(needed) > 100
-    assert [package["name"] for package in needed if not has_wheel(package, tags)] == []
+    packages = [package for package in lock() if is_needed(package, environment)]
+    assert len(packages) > 100
+    assert [package["name"] for package in packages if not has_wheel(package, tags)] == []
 
 
 @pytest.mark.usefixtures("scripts")
@@ -96,17 +96,17 @@ def test_every_locked_package_has_a_wheel(machine: str, python: tuple[int, int])
 def test_an_image_has_the_same_packages_on_each(image: str) -> None:
     """SBOM and audit are of both."""
     locked = load("locked")
-    x86, arm = (locked.held(lock(), image, machine=name) for name in locked.MACHINES)
+    x86, arm = (locked.list_packages(lock(), image, machine=name) for name in locked.MACHINES)
     assert x86 == arm
 
 
 def test_only_few_files_name_an_architecture() -> None:
     """Whatever names one holds for one: a path, a flag, a URL, the platform of an image."""
     kinds = ("*.py", "*.sh", "Makefile", "Dockerfile", "deploy", ".ci", "plate_cameras")
-    listed = subprocess.run(
+    result = subprocess.run(
         ["git", "ls-files", *kinds], cwd=PROJECT, capture_output=True, text=True, check=True
     )
-    files = [PROJECT / name for name in listed.stdout.splitlines() if "tests/" not in name]
+    files = [PROJECT / name for name in result.stdout.splitlines() if "tests/" not in name]
     naming = {
         str(file.relative_to(PROJECT))
         for file in files

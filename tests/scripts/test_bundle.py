@@ -64,9 +64,9 @@ def test_the_build_of_pytorch_is_that_for_cpus(bundle) -> None:
 
 
 def test_packages_are_left_out_on_demand(bundle) -> None:
-    left = names(bundle.choose_pins("3.11", "x86_64", ()))
-    left -= names(bundle.choose_pins("3.11", "x86_64", ("torch", "openvino")))
-    assert left == {"torch", "openvino"}
+    package_names = names(bundle.choose_pins("3.11", "x86_64", ()))
+    package_names -= names(bundle.choose_pins("3.11", "x86_64", ("torch", "openvino")))
+    assert package_names == {"torch", "openvino"}
 
 
 def test_packages_are_those_of_the_wanted_python(bundle, monkeypatch) -> None:
@@ -93,12 +93,12 @@ def test_the_archive_has_files_wheels_and_the_script(bundle, tmp_path: Path) -> 
     archive = tmp_path / "plates.tar"
     script = bundle.install_script("3.12", MACHINE, ("torch",))
     bundle.write(archive, bundle.archive_project(), {str(wheel): 5}, script)
-    with tarfile.open(archive) as written:
+    with tarfile.open(archive) as archive_file:
         top = bundle.folder_name()
-        held = {name.removeprefix(f"{top}/") for name in written.getnames()}
-        mode = written.getmember(f"{top}/install.sh").mode
+        names_in_archive = {name.removeprefix(f"{top}/") for name in archive_file.getnames()}
+        mode = archive_file.getmember(f"{top}/install.sh").mode
     assert mode == 0o755
-    assert held >= {
+    assert names_in_archive >= {
         "install.sh",
         "wheels/torch-1-py3-none-any.whl",
         "poetry.lock",
@@ -123,7 +123,7 @@ def test_the_script_installs_what_the_archive_has(bundle, without, options: str)
 
 
 @pytest.mark.parametrize(
-    ("python", "machine", "told"),
+    ("python", "machine", "message"),
     [
         ("#!/bin/sh\necho 3.9\n", MACHINE, "wanted Python 3.12, got 3.9 from"),
         ("", MACHINE, "wanted Python 3.12, got none from "),
@@ -132,7 +132,7 @@ def test_the_script_installs_what_the_archive_has(bundle, without, options: str)
     ids=["another-python", "no-python", "another-architecture"],
 )
 def test_a_machine_without_what_the_archive_is_for_is_told(
-    bundle, tmp_path: Path, python: str, machine: str, told: str
+    bundle, tmp_path: Path, python: str, machine: str, message: str
 ) -> None:
     script, program = tmp_path / "install.sh", tmp_path / "python"
     script.write_text(bundle.install_script("3.12", machine, ()))
@@ -140,11 +140,11 @@ def test_a_machine_without_what_the_archive_is_for_is_told(
         program.write_text(python)
         program.chmod(0o755)
     variables = {"PLATES_PYTHON": str(program), "PATH": os.environ["PATH"]}
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", script], env=variables, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 1
-    assert told in done.stderr
+    assert result.returncode == 1
+    assert message in result.stderr
 
 
 def test_an_archive_for_another_architecture_has_its_name(bundle) -> None:

@@ -84,8 +84,8 @@ def test_extras_are_split_and_checked(install) -> None:
 
 def test_the_extras_are_those_of_the_package(install) -> None:
     extras = re.search(r"^\[project.optional-dependencies\]\n(.*?)^\[", PYPROJECT, re.M | re.S)[1]
-    named = re.findall(r"^([a-z0-9-]+) = \[", extras, re.MULTILINE)
-    assert sorted({*named} - {install.SERVER}) == [*install.EXTRAS]
+    extra_names = re.findall(r"^([a-z0-9-]+) = \[", extras, re.MULTILINE)
+    assert sorted({*extra_names} - {install.SERVER}) == [*install.EXTRAS]
 
 
 def test_the_python_that_was_named_is_taken(install, monkeypatch, tmp_path: Path) -> None:
@@ -114,10 +114,10 @@ def test_the_next_best_of_the_path_is_taken(install, monkeypatch, tmp_path: Path
 def test_where_none_can_be_fetched_both_ways_out_are_named(install, monkeypatch, capsys) -> None:
     monkeypatch.setattr(install, "create", lambda *_: None)
     monkeypatch.setattr(install, "pip_install", lambda *_, **__: False)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error:
         install.bring_python("which is 3.13")
     assert "which is 3.13" in capsys.readouterr().out
-    sentence = str(ended.value)
+    sentence = str(error.value)
     assert "PLATES_PYTHON=" in sentence
     assert "UV_PYTHON_INSTALL_MIRROR=" in sentence
     assert "\n" not in sentence
@@ -143,16 +143,16 @@ def test_the_environment_names_the_project_relatively(install, monkeypatch, tmp_
 
 @pytest.mark.parametrize("name", ["uv", "poetry-core"])
 def test_a_pin_read_without_a_toml_parser_is_that_of_the_lock(install, name: str) -> None:
-    (locked,) = [package for package in install.read_lock() if package["name"] == name]
-    assert install.pin_of(name) == install.requirement(locked)
+    (locked_package,) = [package for package in install.read_lock() if package["name"] == name]
+    assert install.pin_of(name) == install.requirement(locked_package)
     assert "--hash=sha256:" in install.pin_of(name)
 
 
 def test_the_cpu_builds_of_pytorch_are_those_of_the_locked_version(install) -> None:
-    (locked,) = [package for package in install.read_lock() if package["name"] == "torch"]
+    (locked_package,) = [package for package in install.read_lock() if package["name"] == "torch"]
     wheels = [line.split()[1] for line in install.CPU_TORCH.read_text().splitlines()[2:]]
     assert {*wheels} == {
-        f"torch-{locked['version']}+cpu-cp3{minor}-cp3{minor}-manylinux_2_28_{machine}.whl"
+        f"torch-{locked_package['version']}+cpu-cp3{minor}-cp3{minor}-manylinux_2_28_{machine}.whl"
         for minor in (10, 11, 12)
         for machine in ("x86_64", "aarch64")
     }
@@ -164,7 +164,7 @@ def package(name: str = "a", version: str = "1", groups: tuple[str, ...] = ("mai
 
 
 def test_the_lock_has_what_serving_needs(install) -> None:
-    serving = {p["name"] for p in install.read_lock() if "main" in p["groups"]}
+    serving = {package["name"] for package in install.read_lock() if "main" in package["groups"]}
     assert serving >= {"torch", "numpy", "opencv-python-headless", "nvidia-pytriton", "typer"}
     assert not serving & {"yolov5", "torchvision", "pytest"}
 
@@ -174,31 +174,33 @@ def test_the_lock_has_what_serving_needs(install) -> None:
     [(["main"], ""), (["main", "dev"], ""), (["dev"], f"({ALWAYS})"), (["train"], "")],
 )
 def test_a_marker_is_that_of_the_groups_wanted(install, groups, marker: str) -> None:
-    given = package(groups=("main", "dev", "train"), markers={"dev": ALWAYS})
-    assert install.marker_of(given, groups) == marker
+    locked_package = package(groups=("main", "dev", "train"), markers={"dev": ALWAYS})
+    assert install.marker_of(locked_package, groups) == marker
 
 
 def test_packages_for_this_machine_and_the_named_extras_are_installed_with_the_closer_marker(
     install,
 ) -> None:
     here, elsewhere = package("here", markers=ALWAYS), package("elsewhere", markers=NEVER)
-    loose, served = package("here", "2"), package("served", markers='extra == "server"')
-    tracked = package("av", markers='extra == "cameras"')
-    lock = [elsewhere, here, loose, served, tracked]
-    assert install.one_version_each(lock, ["main"]) == [here, served]
-    assert install.one_version_each(lock, ["main"], ("cameras",)) == [here, served, tracked]
+    loose, of_server = package("here", "2"), package("served", markers='extra == "server"')
+    of_cameras = package("av", markers='extra == "cameras"')
+    lock = [elsewhere, here, loose, of_server, of_cameras]
+    assert install.choose_versions(lock, ["main"]) == [here, of_server]
+    assert install.choose_versions(lock, ["main"], ("cameras",)) == [here, of_server, of_cameras]
 
 
 @pytest.mark.parametrize(
-    ("groups", "build", "wanted"),
+    ("groups", "build", "wants_cuda"),
     [
         pytest.param(["main"], "cuda", True, id="asked for"),
         pytest.param(["main", "dev"], "cpu", False, id="refused"),
         pytest.param(["main", "train"], "cpu", True, id="torchvision needs it"),
     ],
 )
-def test_pytorch_is_the_build_that_was_asked_for(install, groups, build: str, wanted: bool) -> None:
-    assert install.wants_cuda(groups, build) is wanted
+def test_pytorch_is_the_build_that_was_asked_for(
+    install, groups, build: str, wants_cuda: bool
+) -> None:
+    assert install.wants_cuda(groups, build) is wants_cuda
 
 
 def test_packages_of_cuda_stay_away_from_a_cpu_machine_and_those_that_only_sound_so_do_not(

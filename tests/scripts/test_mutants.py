@@ -67,10 +67,10 @@ def test_other_tests_of_the_folder_see_changes_too(mutants) -> None:
 def test_other_tests_of_the_folder_run_only_if_they_are_named(mutants) -> None:
     left_out = mutants("not is_adult(16)", "--only", other="not is_adult(17)")
     assert "3 of 4 killed" in left_out.stdout
-    named = mutants(
+    with_its_name = mutants(
         "not is_adult(16)", "tests/shop/test_other.py", "--only", other="not is_adult(17)"
     )
-    assert "4 of 4 killed" in named.stdout
+    assert "4 of 4 killed" in with_its_name.stdout
 
 
 def test_tests_in_a_folder_of_the_modules_name_mirror_it(mutants) -> None:

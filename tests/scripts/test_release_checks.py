@@ -20,9 +20,9 @@ def test_each_check_is_run_and_listed_also_after_a_failure(
 ) -> None:
     command = ["make", "before-release", f"RELEASE_CHECKS={checks}"]
     outside = {name: value for name, value in os.environ.items() if "MAKE" not in name}
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=PROJECT, env=outside, capture_output=True, text=True, check=False
     )
-    rows = [line.split() for line in done.stdout.splitlines()[-len(table) :]]
+    rows = [line.split() for line in process.stdout.splitlines()[-len(table) :]]
     assert [" ".join([result, *check]) for result, _, unit, *check in rows if unit == "s"] == table
-    assert done.returncode == status
+    assert process.returncode == status

@@ -77,10 +77,10 @@ class Table(Generic[R]):
             DataError: The page has no such part, or cannot be read or written.
         """
         machine = report.machine
-        kept = [not row.broken for row in report.rows if not row.skipped]
+        are_kept = [not row.broken for row in report.rows if not row.skipped]
         head = (
-            f"{report.date}, {machine.cpu}, {machine.cores} cores: {sum(kept)} of {len(kept)} "
-            f"promises kept, in {report.seconds / 60:.0f} minutes."
+            f"{report.date}, {machine.cpu}, {machine.cores} cores: {sum(are_kept)} of "
+            f"{len(are_kept)} promises kept, in {report.seconds / 60:.0f} minutes."
         )
         write_part(page, self.name, f"{head}\n\n{self.format_rows(report)}")
 
@@ -105,22 +105,22 @@ def format_notes(report: Report[R]) -> Iterator[str]:
 
 def choose(faults: Sequence[F], names: Sequence[str]) -> list[F]:
     """Return the faults with these names, or all faults when there are no names."""
-    known = {fault.name: fault for fault in faults}
-    unknown = [name for name in names if name not in known]
+    faults_by_name = {fault.name: fault for fault in faults}
+    unknown = [name for name in names if name not in faults_by_name]
     if unknown:
-        raise SettingsError(f"only: wanted some of {', '.join(known)}, got {unknown[0]}")
+        raise SettingsError(f"only: wanted some of {', '.join(faults_by_name)}, got {unknown[0]}")
     return [fault for fault in faults if not names or fault.name in names]
 
 
 def report_rows(rows: Iterable[R]) -> Report[R]:
     """Make faults, and print the result of each; return the report of the run."""
-    began, made = time.monotonic(), []
+    began, results = time.monotonic(), []
     for row in rows:
-        made.append(row)
+        results.append(row)
         verdict = row.skipped or "; ".join(row.broken) or "kept"
         print(f"{time.monotonic() - began:4.0f} s  {row.fault}: {verdict}", file=sys.stderr)
     today = datetime.now(timezone.utc).date().isoformat()
-    return Report(today, time.monotonic() - began, describe_machine(), tuple(made))
+    return Report(today, time.monotonic() - began, describe_machine(), tuple(results))
 
 
 def make_parser(module: str) -> argparse.ArgumentParser:
@@ -144,10 +144,10 @@ def run_command(
     """Make the chosen faults, print and write the results; return the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # programs are ended on exit
     try:
-        chosen = choose(faults, options.only)
+        chosen_faults = choose(faults, options.only)
         if options.json:
             prepare_folder(options.json.parent)
-        report = report_rows(make(chosen))
+        report = report_rows(make(chosen_faults))
         print("\n".join([table.format_rows(report), *format_notes(report)]))
         if options.json:
             with explain_write_errors(options.json.parent):

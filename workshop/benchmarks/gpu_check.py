@@ -51,33 +51,35 @@ FLOOR = 100.0
 answers 472; two cores of a CPU answer some 30."""
 
 
-def differ(wanted: Plates, got: Plates) -> list[str]:
+def differ(reference: Plates, answer: Plates) -> list[str]:
     """Describe each difference of two answers above the tolerance; the order does not matter."""
-    if len(wanted) != len(got):
-        return [f"plates: wanted {len(wanted)}, got {len(got)}"]
-    left = list(got)
+    if len(reference) != len(answer):
+        return [f"plates: wanted {len(reference)}, got {len(answer)}"]
+    remaining = list(answer)
     differences: list[str] = []
-    for plate in wanted:
-        nearest = min(left, key=lambda other: _distance_px(plate, other))
-        left.remove(nearest)
+    for plate in reference:
+        nearest = min(remaining, key=lambda other: _distance_px(plate, other))
+        remaining.remove(nearest)
         differences += _different(plate, nearest)
     return differences
 
 
-def _different(wanted: Plate, got: Plate) -> Iterator[str]:
-    name = wanted.text or wanted.raw_text or "?"
-    if wanted.text != got.text:
-        yield f"{name}: wanted the text {wanted.text!r}, got {got.text!r}"
-    if (distance := _distance_px(wanted, got)) > BOX_PX:
+def _different(reference: Plate, answer: Plate) -> Iterator[str]:
+    name = reference.text or reference.raw_text or "?"
+    if reference.text != answer.text:
+        yield f"{name}: wanted the text {reference.text!r}, got {answer.text!r}"
+    if (distance := _distance_px(reference, answer)) > BOX_PX:
         yield f"{name}: wanted the box within {BOX_PX:g} px, got {distance:.2f} px"
     for kind in ("detection_score", "text_score"):
-        apart = abs(getattr(wanted, kind) - getattr(got, kind))
+        apart = abs(getattr(reference, kind) - getattr(answer, kind))
         if apart > SCORE:
             yield f"{name}: wanted the {kind} within {SCORE:g}, got {apart:.3f}"
 
 
 def _distance_px(plate: Plate, other: Plate) -> float:
-    return max(abs(a - b) for a, b in zip(plate.xyxy, other.xyxy, strict=True))
+    return max(
+        abs(side - other_side) for side, other_side in zip(plate.xyxy, other.xyxy, strict=True)
+    )
 
 
 def find_astray(placements: Sequence[Placement]) -> list[Placement]:
@@ -113,8 +115,8 @@ def draw_tall() -> Picture:
     bgr = render(1).bgr
     (plate,) = recognize(torch.from_numpy(bgr), load_networks(threads=1))
     x0, y0, x1, y1 = map(int, plate.xyxy)
-    cut = bgr[max(y0 - 20, 0) : y1 + 20, max(x0 - 20, 0) : x1 + 20]
-    return encode("tall", np.asarray(cv2.resize(cut, (1600, 2600)), np.uint8))
+    crop = bgr[max(y0 - 20, 0) : y1 + 20, max(x0 - 20, 0) : x1 + 20]
+    return encode("tall", np.asarray(cv2.resize(crop, (1600, 2600)), np.uint8))
 
 
 def recognize_on(
@@ -131,13 +133,13 @@ def recognize_on(
         at_once: Pictures that the server processes at once; 0 means as many as fit the machine.
         pictures_on_gpu: Pictures are scaled and cut on a GPU, too.
     """
-    chosen = ServerOptions(
+    requested_options = ServerOptions(
         device=device,
         engine=Engine.TORCHSCRIPT,
         pictures=at_once,
         pictures_on_gpu=pictures_on_gpu,
     )
-    options = on_free_ports(prepare(chosen))
+    options = on_free_ports(prepare(requested_options))
     with (
         set_variables({VARIABLE: "1"}),
         run_server(options) as server,
@@ -150,13 +152,13 @@ def recognize_on(
 
 
 def _ask_at_once(client: PlateClient, pictures: Sequence[Picture]) -> list[Plates]:
-    many = client.recognize_many([picture.bgr for picture in pictures])
-    answers = [plates.plates for plates in many]
-    return [*answers, Plates(tuple(client.read_crops([pictures[-1].encoded])))]
+    results = client.recognize_many([picture.bgr for picture in pictures])
+    answers = [plates.plates for plates in results]
+    return [*answers, Plates(tuple(client.read_crops([pictures[-1].file_bytes])))]
 
 
 def _ask_in_turn(client: PlateClient, pictures: Sequence[Picture]) -> list[Plates]:
-    return [client.recognize(picture.encoded) for picture in pictures]
+    return [client.recognize(picture.file_bytes) for picture in pictures]
 
 
 @dataclass(frozen=True)
@@ -191,10 +193,17 @@ def check_server(
     reference, _ = recognize_on("cpu", pictures, at_once=at_once)
     usual, _ = recognize_on(device, pictures, at_once=at_once)
     answers, placements = recognize_on(device, pictures, at_once=at_once, pictures_on_gpu=True)
-    different = [f for got in (usual, answers) for f in _compare(got, reference, pictures)]
+    different = [
+        difference
+        for device_answers in (usual, answers)
+        for difference in _compare(device_answers, reference, pictures)
+    ]
     different += [] if placements else ["placement: wanted a line for each tensor, got none"]
-    lost = dict.fromkeys(find_astray(placements))
-    astray = [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
+    strays = dict.fromkeys(find_astray(placements))
+    astray = [
+        f"{stray.model}: wanted {stray.tensor} on the GPU, {stray.seen_by} saw {stray.device}"
+        for stray in strays
+    ]
     return CheckResult(tuple(different), tuple(dict.fromkeys(placements)), tuple(astray))
 
 
@@ -213,30 +222,30 @@ def check_address(url: str, pictures: Sequence[Picture] | None = None) -> list[s
 
 
 def _compare(
-    answers: Sequence[Plates], wanted: Sequence[Plates], pictures: Sequence[Picture]
+    answers: Sequence[Plates], reference: Sequence[Plates], pictures: Sequence[Picture]
 ) -> list[str]:
     names = [picture.name for picture in pictures]
     names = [*(f"{name}, pixels" for name in names), "crop", *names]
     return [
         f"{name}: {difference}"
-        for name, ours, theirs in zip(names, answers, wanted, strict=True)
+        for name, ours, theirs in zip(names, answers, reference, strict=True)
         for difference in differ(theirs, ours)
     ]
 
 
 def draw_all() -> list[Picture]:
     """Return pictures that together need every part of the pipeline."""
-    drawn = (draw_large(), draw_turned(), draw_tall())
-    return [*map(render, PLATES), *read([STREET]), *drawn]
+    transformed = (draw_large(), draw_turned(), draw_tall())
+    return [*map(render, PLATES), *read([STREET]), *transformed]
 
 
 def check(device: str = "gpu") -> bool:
     """Check a server on the device, and print the results."""
-    checked = check_server(device)
-    typer.echo(format_table(("hop", "seen by", "tensor", "where"), checked.places))
+    result = check_server(device)
+    typer.echo(format_table(("hop", "seen by", "tensor", "where"), result.places))
     answer = "every answer is the CPU's, every tensor stayed on the GPU"
-    typer.echo("\n" + ("\n".join(checked.wrong) or answer))
-    return not checked.wrong
+    typer.echo("\n" + ("\n".join(result.wrong) or answer))
+    return not result.wrong
 
 
 def main(url: str = "") -> int:
@@ -260,8 +269,8 @@ def main(url: str = "") -> int:
 def _is_fast(*options: str) -> bool:
     """Measure a server with `plates bench`; tell whether it is fast enough for a GPU."""
     plates = Path(sys.executable).with_name("plates")
-    done = subprocess.run([str(plates), "bench", *BENCH, *options], check=False)
-    if done.returncode:
+    process = subprocess.run([str(plates), "bench", *BENCH, *options], check=False)
+    if process.returncode:
         return False
     report = read_report(BenchReport, BENCH_OUT / "report.json")
     slow = find_slow([cell.load.throughput for cell in report.cells])

@@ -61,27 +61,27 @@ def prepare_pictures() -> Iterator[tuple[str, float, Picture]]:
     street = render(FEW).bgr
     for width in WIDTHS:
         size_wh = (width, width * 3 // 4)
-        resized = np.asarray(cv2.resize(street, size_wh, interpolation=cv2.INTER_CUBIC), np.uint8)
-        yield BY_SIZE, size_wh[0] * size_wh[1] / 1e6, encode(f"{width} px", resized)
+        larger = np.asarray(cv2.resize(street, size_wh, interpolation=cv2.INTER_CUBIC), np.uint8)
+        yield BY_SIZE, size_wh[0] * size_wh[1] / 1e6, encode(f"{width} px", larger)
 
 
 def measure_point(service: Service, picture: Picture, seconds: float) -> Mapping[str, float | None]:
     """Measure one picture, sent by `CALLERS` callers at once."""
     pids = find_tree(service.pid)
-    measured = measure_round(
+    result = measure_round(
         partial(connect, HTTP_ENCODED, picture, service.gateway),
         CALLERS,
         seconds,
         usage=lambda: Cpu(read_cpu_s(pids)),
     )
-    if measured.errors or measured.unanswered:
-        raise typer.BadParameter(f"{picture.name}: wanted answers, got {measured.first_error}")
-    answered = len(measured.latencies_ms)
+    if result.errors or result.unanswered:
+        raise typer.BadParameter(f"{picture.name}: wanted answers, got {result.first_error}")
+    call_count = len(result.latencies_ms)
     return {
-        "found": measured.plates,
-        "pictures_s": measured.throughput,
-        "p50_ms": float(np.median(measured.latencies_ms)),
-        "cpu_ms": 1e3 * (measured.cpu_s.server or 0.0) / answered,
+        "found": result.plates,
+        "pictures_s": result.throughput,
+        "p50_ms": float(np.median(result.latencies_ms)),
+        "cpu_ms": 1e3 * (result.cpu_s.server or 0.0) / call_count,
     }
 
 
@@ -118,11 +118,11 @@ def draw(points: Sequence[Point], path: Path) -> None:
     rows = []
     for axis in (BY_PLATES, BY_SIZE):
         speeds, costs = [], []
-        for cores, colour in zip(sorted({p.cores for p in points}), COLOURS, strict=False):
-            line = [p for p in points if p.axis == axis and p.cores == cores]
-            x, name = [p.x for p in line], f"{cores} core{'s' * (cores > 1)}"
-            speeds.append(Line(x, [p.pictures_s for p in line], name, colour, "o-"))
-            costs.append(Line(x, [p.cpu_ms for p in line], name, colour, "o-"))
+        for cores, colour in zip(sorted({point.cores for point in points}), COLOURS, strict=False):
+            line = [point for point in points if point.axis == axis and point.cores == cores]
+            x, name = [point.x for point in line], f"{cores} core{'s' * (cores > 1)}"
+            speeds.append(Line(x, [point.pictures_s for point in line], name, colour, "o-"))
+            costs.append(Line(x, [point.cpu_ms for point in line], name, colour, "o-"))
         limits = (0, None)
         rows.append([
             Diagram("speed", axis, "pictures/s", tuple(speeds), y_limits=limits),
@@ -137,8 +137,12 @@ def main(
     cores: Annotated[str, typer.Option(help="Numbers of cores, such as 1,2.")] = "",
 ) -> None:
     """Measure how the speed grows, and what a plate and a megapixel cost."""
-    most = len(os.sched_getaffinity(0))
-    counts = [int(n) for n in cores.split(",")] if cores else sorted({1, (most + 1) // 2, most})
+    core_count = len(os.sched_getaffinity(0))
+    counts = (
+        [int(number) for number in cores.split(",")]
+        if cores
+        else sorted({1, (core_count + 1) // 2, core_count})
+    )
     prepare_folder(out)
     points = list(measure(counts, seconds))
     whole = [point for point in points if point.cores == counts[-1]]

@@ -26,7 +26,7 @@ class Picture:
     """A picture and its file; `plates` is None when their number is not known."""
 
     name: str
-    encoded: bytes
+    file_bytes: bytes
     bgr: NDArray[np.uint8]
     plates: int | None = None
 
@@ -43,9 +43,9 @@ def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Pi
     """
     rng = np.random.default_rng((SEED, count))
     texts = [random_text(rng, russian(), "ru_car")[0] for _ in range(count)]
-    drawn = scene(texts, size_wh, seed=SEED)
+    street = scene(texts, size_wh, seed=SEED)
     name = name or (f"{count} plates" if count != 1 else "1 plate")
-    return replace(encode(name, drawn.picture), plates=count)
+    return replace(encode(name, street.picture), plates=count)
 
 
 def encode(name: str, bgr: NDArray[np.uint8]) -> Picture:
@@ -65,8 +65,8 @@ def read(paths: Sequence[Path]) -> list[Picture]:
 
 def _read(path: Path) -> Picture:
     try:
-        encoded = path.read_bytes()
-        return Picture(path.stem, encoded, decode(encoded).numpy())
+        file_bytes = path.read_bytes()
+        return Picture(path.stem, file_bytes, decode(file_bytes).numpy())
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except PictureError as error:

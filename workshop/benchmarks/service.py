@@ -82,7 +82,7 @@ class Service:
     ports: Ports = field(default_factory=Ports.find)
     whole: Processes | None = None
     _process: subprocess.Popen[bytes] | None = None
-    _started: list[int] = field(default_factory=list)
+    _pids: list[int] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -124,7 +124,7 @@ class Service:
                 start_new_session=True,  # Ctrl-C is for the load alone
                 preexec_fn=prepare_child,
             )
-        self._started.append(self._process.pid)
+        self._pids.append(self._process.pid)
 
     def _line(self) -> list[str]:
         launch = self.launch
@@ -171,7 +171,7 @@ class Service:
     def list_regions(self) -> list[Path]:
         """Return the service's regions; all regions when no other service shares /dev/shm."""
         is_alone = self.launch.root != Path("/")
-        names = ["plates_*"] if is_alone else [f"plates_{pid}_*" for pid in self._started]
+        names = ["plates_*"] if is_alone else [f"plates_{pid}_*" for pid in self._pids]
         return [region for name in names for region in self.outside(SHM).glob(name)]
 
     def send(self, number: signal.Signals) -> None:
@@ -255,8 +255,8 @@ def wait(
     while not is_so():
         is_over = process is not None and process.poll() is not None
         if is_over or time.monotonic() > deadline:
-            got = "its end" if is_over else "no change"
+            event = "its end" if is_over else "no change"
             lines = log.read_text(errors="replace").splitlines() if log else []
-            said = f"; {lines[-1]}" if lines else ""
-            raise ServerError(f"wanted {state} within {timeout_s:.0f} s, got {got}{said}")
+            last_line = f"; {lines[-1]}" if lines else ""
+            raise ServerError(f"wanted {state} within {timeout_s:.0f} s, got {event}{last_line}")
         time.sleep(LOOK_S)

@@ -48,10 +48,10 @@ BUDGETS_MS = {LETTERBOX: 0.6, CROPS: 0.6, TEXTS: 0.8, ANSWER: 0.3, OURS: 2.5}
 ROWS = (UNPACKING, LETTERBOX, DETECTOR, CROPS, RECTIFIER, READER, TEXTS, ANSWER, OURS)
 
 
-def measure_round(pipeline: Pipeline, encoded: bytes) -> dict[str, float]:
+def measure_round(pipeline: Pipeline, file_bytes: bytes) -> dict[str, float]:
     """Recognise a picture once; return the milliseconds of each row."""
     watch = Stopwatch(pipeline.infer)
-    picture = pipeline.decode(encoded)
+    picture = pipeline.decode(file_bytes)
     watch.lap(UNPACKING)
     to_arrays(recognize(picture, watch, pipeline.settings))
     watch.lap(ANSWER)
@@ -78,8 +78,8 @@ def show(rounds: Sequence[Mapping[str, float]]) -> Iterator[str]:
 def measure(options: ServerOptions, rounds: int) -> list[dict[str, float]]:
     """Recognise the picture in this process; return the milliseconds of each row and round."""
     cv2.setNumThreads(1)
-    pipeline, encoded = open_pipeline(options, {}), render(PLATES).encoded
-    return [measure_round(pipeline, encoded) for _ in range(WARM_UP + rounds)][WARM_UP:]
+    pipeline, file_bytes = open_pipeline(options, {}), render(PLATES).file_bytes
+    return [measure_round(pipeline, file_bytes) for _ in range(WARM_UP + rounds)][WARM_UP:]
 
 
 def main(
@@ -97,9 +97,9 @@ def main(
         set_variables(variables | choose_variables(options)),
         ProcessPoolExecutor(1, get_context("spawn")) as pool,
     ):
-        measured = pool.submit(measure, options, rounds).result()
-    typer.echo("\n".join(show(measured)))
-    exceeded = list_exceeded({row: min(stages[row] for stages in measured) for row in ROWS})
+        rounds_ms = pool.submit(measure, options, rounds).result()
+    typer.echo("\n".join(show(rounds_ms)))
+    exceeded = list_exceeded({row: min(stages[row] for stages in rounds_ms) for row in ROWS})
     if exceeded:
         typer.echo(f"above the budget: {', '.join(exceeded)}")
     raise typer.Exit(1 if check and exceeded else 0)

@@ -27,7 +27,7 @@ from orchestrator.networks.weights import (
     sha256,
 )
 
-UNTOLD = "0123456789ABEKMHOPCTYX"
+UNNAMED_ALPHABET = "0123456789ABEKMHOPCTYX"
 """Alphabet of readers whose weights do not name theirs: Russian plates except diplomatic ones."""
 NEVER = -30.0
 """Logit of a character that is never read; those of others lie between -15 and 15."""
@@ -76,7 +76,7 @@ def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> di
     """Read the weights of `yolo`, `stn` or `lprnet`; no code in the file is ever executed.
 
     The weights of a reader name their alphabet, or the file of formats beside them does. If neither
-    does, or if the weights name the alphabet `UNTOLD`, the last characters may be missing.
+    does, or if the weights name `UNNAMED_ALPHABET`, the last characters may be missing.
 
     Args:
         name: The name of the network.
@@ -96,14 +96,17 @@ def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> di
 
 def _fit_alphabet(state: dict[str, Tensor], path: Path, formats: Formats) -> dict[str, Tensor]:
     """Return a reader's weights in the formats' alphabet, without the tensor that names it."""
-    said = pop_alphabet(state)
-    if said is None and (path.parent / FORMATS_FILE).is_file():
+    alphabet = pop_alphabet(state)
+    if alphabet is None and (path.parent / FORMATS_FILE).is_file():
         check_alphabet(path.parent, formats)
-    elif said in (None, UNTOLD) and len(state.get("container.bias", ())) == len(UNTOLD) + 1:
-        return widen(state, UNTOLD, formats.alphabet)
-    if said not in (None, formats.alphabet):
+    elif (
+        alphabet in (None, UNNAMED_ALPHABET)
+        and len(state.get("container.bias", ())) == len(UNNAMED_ALPHABET) + 1
+    ):
+        return widen(state, UNNAMED_ALPHABET, formats.alphabet)
+    if alphabet not in (None, formats.alphabet):
         raise WeightsError(
-            f"{path}: wanted a reader of the formats' alphabet, {formats.alphabet}, got {said}"
+            f"{path}: wanted a reader of the formats' alphabet, {formats.alphabet}, got {alphabet}"
         )
     return state
 
@@ -111,13 +114,13 @@ def _fit_alphabet(state: dict[str, Tensor], path: Path, formats: Formats) -> dic
 def _check_fit(name: str, state: Mapping[str, Tensor], path: Path, formats: Formats) -> None:
     """Compare the names and shapes of a state dict with those of the network."""
     network = NETWORKS[name].build_for(state, formats)
-    wanted = {key: list(tensor.shape) for key, tensor in network.state_dict().items()}
-    got = {key: list(tensor.shape) for key, tensor in state.items()}
-    for key in [*wanted, *got]:
-        if wanted.get(key) != got.get(key):
+    expected_shapes = {key: list(tensor.shape) for key, tensor in network.state_dict().items()}
+    shapes = {key: list(tensor.shape) for key, tensor in state.items()}
+    for key in [*expected_shapes, *shapes]:
+        if expected_shapes.get(key) != shapes.get(key):
             raise WeightsError(
-                f"{path}: wanted {name}'s {key} {wanted.get(key, 'not at all')}, "
-                f"got {got.get(key, 'none')}"
+                f"{path}: wanted {name}'s {key} {expected_shapes.get(key, 'not at all')}, "
+                f"got {shapes.get(key, 'none')}"
             )
 
 

@@ -82,7 +82,7 @@ def evaluate(
             checkpoints={key: path for key, path in checkpoints.items() if path},
             threads=threads,
             parameters=search.parameters,
-            changed=parse_assignments(changed or []),
+            other_settings=parse_assignments(changed or []),
         )
         task = Task(
             scenes=scenes,

@@ -197,7 +197,7 @@ def read_boxes(
     images = _check_folder(folder / "images" / split)
     labels = _check_folder(label_folder(images))
     paths = list_pictures(images)
-    ignored = read_ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
+    ignored = read_ignored(ignore or folder / "ignore.csv", paths, is_needed=ignore is not None)
     pictures = [
         BoxedPicture(path, read_labels(label_file(path)), tuple(ignored.get(path.name, ())))
         for path in selection.of(paths)
@@ -226,18 +226,18 @@ def _plate(where: str, row: dict[str, str], alphabet: str) -> LabelledPlate:
     return LabelledPlate(row["text"], row["type"], _box(where, row), row.get("format") or "")
 
 
-def read_ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str, list[Box]]:
+def read_ignored(path: Path, pictures: Sequence[Path], *, is_needed: bool) -> dict[str, list[Box]]:
     """Read a CSV of plates without a label (image, x0, y0, x1, y1), by the picture's name.
 
     Raises:
         DataError: The file is malformed, names another picture, or is needed and missing.
     """
-    if not needed and not path.is_file():
+    if not is_needed and not path.is_file():
         return {}
-    known = {picture.name for picture in pictures}
+    names = {picture.name for picture in pictures}
     boxes: dict[str, list[Box]] = {}
     for where, row in read_rows(path, ("image", *SIDES)):
-        if row["image"] not in known:
+        if row["image"] not in names:
             raise DataError(f"{where}: wanted a picture of the data set, got {row['image']!r}")
         boxes.setdefault(row["image"], []).append(_box(where, row))
     return boxes

@@ -18,7 +18,7 @@ COCO_THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 
 
 @dataclass(frozen=True)
-class Detected:
+class DetectedPicture:
     """The detections and labels of one picture; boxes are xyxy pixels.
 
     Attributes:
@@ -47,7 +47,7 @@ class Match:
     iou: float
 
 
-def match(picture: Detected, iou_threshold: float = IOU_THRESHOLD) -> list[Match]:
+def match(picture: DetectedPicture, iou_threshold: float = IOU_THRESHOLD) -> list[Match]:
     """Pair detections with labels greedily, best score first, each label at most once.
 
     A detection gets the free label that it overlaps most. A detection that gets no label but
@@ -110,8 +110,8 @@ def precision_recall(scores: Sequence[float], hits: Sequence[bool], labels: int)
     order = np.argsort(-np.asarray(scores, float), kind="stable")
     score, hit = np.asarray(scores, float)[order], np.asarray(hits, bool)[order]
     last = np.append(score[1:] != score[:-1], True)[: len(score)]  # of equal scores
-    hits_so_far, shown = hit.cumsum()[last], np.arange(1, len(hit) + 1)[last]
-    return Curve(score[last], hits_so_far / shown, hits_so_far / labels)
+    hits_so_far, shown_so_far = hit.cumsum()[last], np.arange(1, len(hit) + 1)[last]
+    return Curve(score[last], hits_so_far / shown_so_far, hits_so_far / labels)
 
 
 def average_precision(curve: Curve) -> float:
@@ -125,13 +125,13 @@ def average_precision(curve: Curve) -> float:
     return float((np.diff(curve.recall, prepend=0.0) * envelope).sum())
 
 
-def curve_of(pictures: Sequence[Detected], iou_threshold: float = IOU_THRESHOLD) -> Curve:
+def curve_of(pictures: Sequence[DetectedPicture], iou_threshold: float = IOU_THRESHOLD) -> Curve:
     """Match the detections of every picture; return the precision-recall curve of all."""
-    counted = [
+    detections = [
         (picture.scores[pair.detection], pair.label is not None)
         for picture in pictures
         for pair in match(picture, iou_threshold)
         if pair.detection is not None
     ]
-    scores, hits = [score for score, _ in counted], [hit for _, hit in counted]
+    scores, hits = [score for score, _ in detections], [hit for _, hit in detections]
     return precision_recall(scores, hits, sum(len(picture.labels) for picture in pictures))

@@ -9,7 +9,7 @@ from workshop.evaluation.datasets import BAD, OTHER, STANDARD
 from workshop.evaluation.detection import (
     COCO_THRESHOLDS,
     Curve,
-    Detected,
+    DetectedPicture,
     average_precision,
     curve_of,
     match,
@@ -65,7 +65,7 @@ def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
         std=count_verdicts(standard),
         other=count_verdicts(of_type(outcomes, OTHER)),
         characters=_compare_characters(detected),
-        decoding=_count_decoded(detected),
+        decoding=_count_readings(detected),
         by_width_px=_bin(detected, WIDTH_EDGES_PX, lambda outcome: outcome.width_px),
         by_tilt_deg=_bin(detected, TILT_EDGES_DEG, lambda outcome: abs(outcome.tilt_deg)),
         by_format=_count_formats(outcomes),
@@ -76,33 +76,33 @@ def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
 
 
 def _verdict(outcome: Outcome) -> PlateVerdict:
-    shown = outcome.answer.text if outcome.answer else ""
+    text = outcome.answer.text if outcome.answer else ""
     return PlateVerdict(
         image=outcome.path.name,
         type=outcome.label.type,
         region=outcome.label.region,
         wanted=outcome.label.text,
         verdict=outcome.verdict,
-        text=shown or outcome.best,
+        text=text or outcome.best,
     )
 
 
 def count_verdicts(outcomes: Sequence[Outcome]) -> Verdicts:
     """Count the verdicts of plates."""
-    of = Counter(outcome.verdict for outcome in outcomes)
-    found, shown = len(outcomes) - of[MISSED], of[READ] + of[WRONG]
+    counts = Counter(outcome.verdict for outcome in outcomes)
+    found_count, shown_count = len(outcomes) - counts[MISSED], counts[READ] + counts[WRONG]
     return Verdicts(
         plates=len(outcomes),
-        found=found,
-        read=of[READ],
-        wrong=of[WRONG],
-        not_shown=of[NOT_SHOWN],
-        missed=of[MISSED],
-        found_rate=ratio(found, len(outcomes)),
-        read_rate=ratio(of[READ], len(outcomes)),
-        read_interval=wilson_interval(of[READ], len(outcomes)),
-        read_of_found=ratio(of[READ], found),
-        wrong_of_shown=ratio(of[WRONG], shown),
+        found=found_count,
+        read=counts[READ],
+        wrong=counts[WRONG],
+        not_shown=counts[NOT_SHOWN],
+        missed=counts[MISSED],
+        found_rate=ratio(found_count, len(outcomes)),
+        read_rate=ratio(counts[READ], len(outcomes)),
+        read_interval=wilson_interval(counts[READ], len(outcomes)),
+        read_of_found=ratio(counts[READ], found_count),
+        wrong_of_shown=ratio(counts[WRONG], shown_count),
     )
 
 
@@ -110,19 +110,24 @@ def _compare_characters(detected: Sequence[Outcome]) -> Characters:
     pairs = [(outcome.label.text, outcome.best) for outcome in detected]
     return Characters(
         error_rate=character_error_rate(pairs),
-        too_short=sum(len(read) < len(wanted) for wanted, read in pairs),
-        too_long=sum(len(read) > len(wanted) for wanted, read in pairs),
+        too_short=sum(len(reading) < len(label) for label, reading in pairs),
+        too_long=sum(len(reading) > len(label) for label, reading in pairs),
         confusions=tuple(count_confusions(pairs)),
     )
 
 
-def _count_decoded(detected: Sequence[Outcome]) -> Decoding:
+def _count_readings(detected: Sequence[Outcome]) -> Decoding:
     """Count the found plates that each way of decoding reads exactly, at any score."""
-    known = all(outcome.free_text is not None for outcome in detected)
+    are_known = all(outcome.free_text is not None for outcome in detected)
     return Decoding(
-        best_path=sum(o.answer is not None and o.answer.raw_text == o.label.text for o in detected),
-        free_beam=sum(o.free_text == o.label.text for o in detected) if known else None,
-        format_beam=sum(o.is_right for o in detected),
+        best_path=sum(
+            outcome.answer is not None and outcome.answer.raw_text == outcome.label.text
+            for outcome in detected
+        ),
+        free_beam=sum(outcome.free_text == outcome.label.text for outcome in detected)
+        if are_known
+        else None,
+        format_beam=sum(outcome.is_right for outcome in detected),
     )
 
 
@@ -130,8 +135,10 @@ def _bin(
     detected: Sequence[Outcome], edges: tuple[float, ...], value: Callable[[Outcome], float]
 ) -> tuple[HitRate, ...]:
     plates = Counter(bin_of(value(outcome), edges) for outcome in detected)
-    read = Counter(bin_of(value(outcome), edges) for outcome in detected if outcome.verdict == READ)
-    return _hit_rates(edges, plates, read)
+    read_counts = Counter(
+        bin_of(value(outcome), edges) for outcome in detected if outcome.verdict == READ
+    )
+    return _hit_rates(edges, plates, read_counts)
 
 
 def _hit_rates(
@@ -144,20 +151,25 @@ def _hit_rates(
 
 
 def _count_formats(outcomes: Sequence[Outcome]) -> tuple[HitRate, ...]:
-    named = [outcome for outcome in outcomes if outcome.label.format and outcome.label.type != BAD]
-    plates = Counter(outcome.label.format for outcome in named)
-    read = Counter(outcome.label.format for outcome in named if outcome.verdict == READ)
+    labelled_outcomes = [
+        outcome for outcome in outcomes if outcome.label.format and outcome.label.type != BAD
+    ]
+    plates = Counter(outcome.label.format for outcome in labelled_outcomes)
+    read_counts = Counter(
+        outcome.label.format for outcome in labelled_outcomes if outcome.verdict == READ
+    )
     return tuple(
-        HitRate(name, count, read[name], ratio(read[name], count)) for name, count in plates.items()
+        HitRate(name, count, read_counts[name], ratio(read_counts[name], count))
+        for name, count in plates.items()
     )
 
 
 def _measure_showing(detected: Sequence[Outcome]) -> Showing:
-    of = Counter(outcome.verdict for outcome in detected)
-    shown = of[READ] + of[WRONG]
+    counts = Counter(outcome.verdict for outcome in detected)
+    shown_count = counts[READ] + counts[WRONG]
     return Showing(
-        coverage=ratio(shown, len(detected)),
-        error=ratio(of[WRONG], shown),
+        coverage=ratio(shown_count, len(detected)),
+        error=ratio(counts[WRONG], shown_count),
         at_precision=coverage_at(coverage_curve(*scores_of(detected)), PRECISION),
     )
 
@@ -180,7 +192,7 @@ def scores_of(detected: Sequence[Outcome]) -> tuple[list[float], list[bool]]:
     return [outcome.score for outcome in detected], [outcome.is_right for outcome in detected]
 
 
-def measure_detection(pictures: Sequence[Detected], threshold: float) -> DetectionResult:
+def measure_detection(pictures: Sequence[DetectedPicture], threshold: float) -> DetectionResult:
     """Measure detection, at the service's threshold and over all thresholds."""
     curves = {iou: curve_of(pictures, iou) for iou in COCO_THRESHOLDS}
     curve = curves[COCO_THRESHOLDS[0]]
@@ -209,7 +221,7 @@ def _point(curve: Curve, index: int, threshold: float | None = None) -> Operatin
     )
 
 
-def _measure_recall(pictures: Sequence[Detected], threshold: float) -> tuple[HitRate, ...]:
+def _measure_recall(pictures: Sequence[DetectedPicture], threshold: float) -> tuple[HitRate, ...]:
     labels, hits = Counter[int](), Counter[int]()
     for picture in pictures:
         for pair in match(picture):

@@ -15,7 +15,7 @@ from orchestrator.imaging.decoding import read_picture
 from orchestrator.plates import Plate, Plates
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS, Condition
 from workshop.evaluation.datasets import Box, BoxedPicture, LabelledPlate, Point, Scene
-from workshop.evaluation.detection import Detected
+from workshop.evaluation.detection import DetectedPicture
 from workshop.evaluation.recognizers import Answer
 
 READ, WRONG, NOT_SHOWN, MISSED = ("read", "wrong", "not shown", "missed")
@@ -92,7 +92,9 @@ def judge(
     outcomes = []
     for label in scene.plates:
         inside = [
-            candidate for candidate, at in zip(plates, centres, strict=True) if label.holds(at)
+            candidate
+            for candidate, centre in zip(plates, centres, strict=True)
+            if label.holds(centre)
         ]
         right = [pair for pair in inside if pair[0].text == label.text]
         plate, free_text = next(iter(right + inside), (None, None))
@@ -123,14 +125,16 @@ def _judge_view(
 
 def detect_all(
     pictures: Iterable[BoxedPicture], detect: Callable[[Tensor], Plates]
-) -> list[Detected]:
+) -> list[DetectedPicture]:
     """Detect plates in every picture."""
-    return [_detected(picture, open_picture(picture.path), detect) for picture in pictures]
+    return [_detect(picture, open_picture(picture.path), detect) for picture in pictures]
 
 
-def _detected(boxed: BoxedPicture, picture: Tensor, detect: Callable[[Tensor], Plates]) -> Detected:
+def _detect(
+    boxed: BoxedPicture, picture: Tensor, detect: Callable[[Tensor], Plates]
+) -> DetectedPicture:
     plates = detect(picture)
-    return Detected(
+    return DetectedPicture(
         image=boxed.path.name,
         boxes=tuple(plate.xyxy for plate in plates),
         scores=tuple(plate.detection_score for plate in plates),

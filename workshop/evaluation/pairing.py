@@ -114,11 +114,11 @@ def _by_label(verdicts: Sequence[PlateVerdict]) -> dict[tuple[str, Box, str], Pl
 
 
 def _test(kind: str, shared: Sequence[Change]) -> PairedTest:
-    changed = [
+    changes = [
         change for change in shared if (change.new.verdict == READ) != (change.old.verdict == READ)
     ]
-    won = tuple(change for change in changed if change.is_won)
-    lost = tuple(change for change in changed if not change.is_won)
+    won = tuple(change for change in changes if change.is_won)
+    lost = tuple(change for change in changes if not change.is_won)
     return PairedTest(kind, len(shared), won, lost, mcnemar_exact(len(won), len(lost)))
 
 
@@ -214,9 +214,10 @@ def write_changes(
         for test in pairing.tests
         for change in (*test.won, *test.lost)
     ]
-    of = {(outcome.path.name, outcome.label.region): outcome for outcome in outcomes}
+    outcomes_by_label = {(outcome.path.name, outcome.label.region): outcome for outcome in outcomes}
     tiles = (
-        _tile(of[change.new.image, change.new.region], change, name) for change, name in changes
+        _tile(outcomes_by_label[change.new.image, change.new.region], change, name)
+        for change, name in changes
     )
     write_csv(ChangeRow, [_csv_row(*change) for change in changes], folder / "changed.csv")
     write_sheets(map(draw, tiles), folder, "changed")
@@ -239,10 +240,10 @@ def _csv_row(change: Change, against: str) -> ChangeRow:
 
 def _tile(outcome: Outcome, change: Change, against: str) -> Tile:
     """Return the tile of a plate: the wanted text, and the text of the evaluation that fails."""
-    failed, how = (change.old, "won from") if change.is_won else (change.new, "lost to")
+    failure, how = (change.old, "won from") if change.is_won else (change.new, "lost to")
     where = "there" if change.is_won else "here"
     return replace(
         tile_of(outcome),
-        caption=f"{change.new.image}: {how} {against}, {failed.verdict} {where}",
-        characters=tuple(align(failed.wanted, failed.text)),
+        caption=f"{change.new.image}: {how} {against}, {failure.verdict} {where}",
+        characters=tuple(align(failure.wanted, failure.text)),
     )

@@ -100,7 +100,10 @@ def brier_score(scores: Sequence[float], right: Sequence[bool]) -> float | None:
 
     Source: Brier 1950, "Verification of forecasts expressed in terms of probability".
     """
-    return ratio(sum((s - r) ** 2 for s, r in zip(scores, right, strict=True)), len(scores))
+    return ratio(
+        sum((score - is_right) ** 2 for score, is_right in zip(scores, right, strict=True)),
+        len(scores),
+    )
 
 
 @dataclass(frozen=True)
@@ -154,40 +157,40 @@ class Confusion:
     count: int
 
 
-def align(wanted: str, read: str) -> list[Pair]:
+def align(label: str, reading: str) -> list[Pair]:
     """Pair the characters of two texts with the fewest edits.
 
     Returns:
         Character pairs in order; `""` is on one side if a character was left out or added. If
         several alignments are equally good, the one with replacements is chosen.
     """
-    costs = edit_costs(wanted, read)
+    costs = edit_costs(label, reading)
     pairs: list[Pair] = []
-    i, j = len(wanted), len(read)
+    i, j = len(label), len(reading)
     while i or j:
-        if i and j and costs[i][j] == costs[i - 1][j - 1] + (wanted[i - 1] != read[j - 1]):
+        if i and j and costs[i][j] == costs[i - 1][j - 1] + (label[i - 1] != reading[j - 1]):
             i, j = i - 1, j - 1
-            pairs.append((wanted[i], read[j]))
+            pairs.append((label[i], reading[j]))
         elif i and costs[i][j] == costs[i - 1][j] + 1:
             i -= 1
-            pairs.append((wanted[i], ""))
+            pairs.append((label[i], ""))
         else:
             j -= 1
-            pairs.append(("", read[j]))
+            pairs.append(("", reading[j]))
     return pairs[::-1]
 
 
 def character_error_rate(pairs: Iterable[Pair]) -> float | None:
     """Return edits over wanted characters. It may be above 1, and is None without characters."""
     texts = list(pairs)
-    edits = sum(edit_distance(wanted, read) for wanted, read in texts)
-    return ratio(edits, sum(len(wanted) for wanted, _ in texts))
+    edits = sum(edit_distance(label, reading) for label, reading in texts)
+    return ratio(edits, sum(len(label) for label, _ in texts))
 
 
 def count_confusions(pairs: Iterable[Pair]) -> list[Confusion]:
     """Count the differing characters of aligned texts, most frequent first."""
     differing = Counter(
-        (wanted, read) for texts in pairs for wanted, read in align(*texts) if wanted != read
+        (label, reading) for texts in pairs for label, reading in align(*texts) if label != reading
     )
     ranked = sorted(differing.items(), key=lambda item: (-item[1], item[0]))
-    return [Confusion(wanted, read, count) for (wanted, read), count in ranked]
+    return [Confusion(label, reading, count) for (label, reading), count in ranked]

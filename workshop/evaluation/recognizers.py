@@ -56,8 +56,8 @@ def name_engines(engine: Engine, weights: Path) -> dict[str, Engine]:
         WeightsError: A weight file has another SHA-256 than SHA256SUMS lists.
     """
     engines = {name: choose_engine(name, weights, engine) for name in NETWORKS}
-    for name, chosen in engines.items():
-        if chosen is Engine.OPENVINO_INT8 and quantized.read(name, weights) is None:
+    for name, engine_of_network in engines.items():
+        if engine_of_network is Engine.OPENVINO_INT8 and quantized.read(name, weights) is None:
             engines[name] = Engine.OPENVINO
     return engines
 
@@ -120,7 +120,7 @@ class RecognizerOptions(NetworkOptions):
 
     Attributes:
         checkpoints: The files for single networks, by `yolo`, `stn` and `lprnet`.
-        changed: Settings that differ from the shipped ones, in process only.
+        other_settings: Settings that differ from the shipped ones, in process only.
     """
 
     url: str | None = None
@@ -128,7 +128,7 @@ class RecognizerOptions(NetworkOptions):
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     threads: int = 0
     parameters: Parameters = field(default_factory=dict)
-    changed: Mapping[str, str] = field(default_factory=dict)
+    other_settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         chooses = self.weights or self.checkpoints or self.engine is not Engine.AUTO
@@ -137,7 +137,7 @@ class RecognizerOptions(NetworkOptions):
                 "url: a running server has its own engine, weights and checkpoints; "
                 "give none of them with it, nor triton"
             )
-        if self.changed and (self.url or self.triton):
+        if self.other_settings and (self.url or self.triton):
             raise SettingsError(
                 "set: the settings of a server are in its config.pbtxt; give neither url nor triton"
             )
@@ -198,7 +198,7 @@ def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats
     device = "cuda" if on_gpu else "cpu"
     infer = load_networks(weights, device, engine, options.threads, formats=formats)
     settings = Settings.from_config(
-        {name: {"string_value": value} for name, value in options.changed.items()}
+        {name: {"string_value": value} for name, value in options.other_settings.items()}
     )
     recognizer = recognize_here(infer, settings.updated(options.parameters), formats)
     return replace(recognizer, engines=name_engines(engine, weights))
@@ -271,13 +271,13 @@ def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
             threads=options.threads,
             engine=options.engine,
         )
-        with own_server(own) as served:
-            yield served.http_url
+        with own_server(own) as server:
+            yield server.http_url
 
 
 @contextmanager
 def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
-    asked: dict[str, Any] = dict(parameters)
+    options: dict[str, Any] = dict(parameters)
     with PlateClient(url) as client:
         settings = client.server_settings()
         most = min(EVERYTHING["max_plates"], settings.max_plates)  # the server accepts no more
@@ -285,6 +285,6 @@ def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
         yield Recognizer(
             "triton",
             settings.updated(parameters),
-            read=lambda picture: Answer(client.recognize(picture.numpy(), **asked)),
+            read=lambda picture: Answer(client.recognize(picture.numpy(), **options)),
             detect=lambda picture: client.recognize(picture.numpy(), **everything),
         )

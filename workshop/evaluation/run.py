@@ -27,7 +27,7 @@ from workshop.evaluation.datasets import (
     read_boxes,
     read_scenes,
 )
-from workshop.evaluation.detection import Detected
+from workshop.evaluation.detection import DetectedPicture
 from workshop.evaluation.measurement import measure_detection, measure_reading
 from workshop.evaluation.outcomes import Outcome, detect_all, judge_scenes
 from workshop.evaluation.pairing import write_changes, write_paired_test
@@ -57,12 +57,12 @@ class Task:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _TaskOutcomes:
     """All outcomes and detections of a task; parts that were not requested are empty."""
 
     boxed: Sequence[BoxedPicture]
     outcomes: Sequence[Outcome]
-    detected: Sequence[Detected]
+    detected: Sequence[DetectedPicture]
     by_condition: ByCondition
 
 
@@ -78,23 +78,23 @@ def run(task: Task, options: RecognizerOptions) -> str:
     scenes, boxed = _read_data(task, read_formats(options.choose_formats()).alphabet)
     prepare_folder(task.out)
     with open_recognizer(options) as recognizer:
-        started = time.monotonic()
-        judged = _judge(task, scenes, boxed, recognizer)
-        seconds = round(time.monotonic() - started, 1)
-    report = _report(task, recognizer, judged, seconds)
+        start_s = time.monotonic()
+        task_outcomes = _judge(task, scenes, boxed, recognizer)
+        seconds = round(time.monotonic() - start_s, 1)
+    report = _report(task, recognizer, task_outcomes, seconds)
     comparison = _compare(report, others)
     with explain_write_errors(task.out):
-        _write(report, judged, task.out)
+        _write(report, task_outcomes, task.out)
         if others:
             (task.out / "comparison.md").write_text(comparison, encoding="utf-8")
-            write_changes(report, others, judged.outcomes, task.out)
+            write_changes(report, others, task_outcomes.outcomes, task.out)
     return "\n\n".join(filter(None, (summarize(report), comparison.rstrip())))
 
 
 def _judge(
     task: Task, scenes: Sequence[Scene], boxed: Sequence[BoxedPicture], recognizer: Recognizer
-) -> _Judged:
-    return _Judged(
+) -> _TaskOutcomes:
+    return _TaskOutcomes(
         boxed=boxed,
         outcomes=judge_scenes(_watch(scenes, "reading"), recognizer.read),
         detected=detect_all(_watch(boxed, "detecting"), recognizer.detect),
@@ -102,15 +102,17 @@ def _judge(
     )
 
 
-def _write(report: Report, judged: _Judged, folder: Path) -> None:
+def _write(report: Report, task_outcomes: _TaskOutcomes, folder: Path) -> None:
     write_report(report, folder / "report.json")
     if report.reading:
-        write_reading(report.reading, judged.outcomes, report.settings.text_threshold, folder)
+        write_reading(
+            report.reading, task_outcomes.outcomes, report.settings.text_threshold, folder
+        )
     if report.conditions:
-        write_conditions(report.conditions, judged.by_condition, folder)
+        write_conditions(report.conditions, task_outcomes.by_condition, folder)
     if report.detection:
-        paths = [picture.path for picture in judged.boxed]
-        write_detection(report.detection, judged.detected, paths, folder)
+        paths = [picture.path for picture in task_outcomes.boxed]
+        write_detection(report.detection, task_outcomes.detected, paths, folder)
 
 
 def _read_other(path: Path, name: str) -> Report:
@@ -132,17 +134,17 @@ def _read_data(task: Task, alphabet: str) -> tuple[list[Scene], list[BoxedPictur
         raise DataError("data: wanted a folder of scenes or --detection, got neither")
     if task.conditions and not task.scenes:
         raise DataError("conditions: wanted a folder of scenes, got none")
-    of = task.selection
-    scenes = read_scenes(task.scenes, of, alphabet) if task.scenes else []
+    selection = task.selection
+    scenes = read_scenes(task.scenes, selection, alphabet) if task.scenes else []
     if not task.detection:
         return scenes, []
-    return scenes, read_boxes(task.detection, task.split, ignore=task.ignore, selection=of)
+    return scenes, read_boxes(task.detection, task.split, ignore=task.ignore, selection=selection)
 
 
 def _report(
     task: Task,
     recognizer: Recognizer,
-    judged: _Judged,
+    task_outcomes: _TaskOutcomes,
     seconds: float,
 ) -> Report:
     threshold = recognizer.settings.detection_threshold
@@ -160,9 +162,13 @@ def _report(
             every=task.selection.every,
         ),
         seconds=seconds,
-        reading=measure_reading(judged.outcomes) if judged.outcomes else None,
-        detection=measure_detection(judged.detected, threshold) if judged.detected else None,
-        conditions=measure_conditions(judged.by_condition) if judged.by_condition else None,
+        reading=measure_reading(task_outcomes.outcomes) if task_outcomes.outcomes else None,
+        detection=measure_detection(task_outcomes.detected, threshold)
+        if task_outcomes.detected
+        else None,
+        conditions=measure_conditions(task_outcomes.by_condition)
+        if task_outcomes.by_condition
+        else None,
     )
 
 

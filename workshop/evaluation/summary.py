@@ -49,7 +49,7 @@ FOUND: tuple[Row[ReadingResult], ...] = (
     ),
     Row("coverage (shown of found)", lambda reading: reading.coverage.coverage, format_percent),
     Row("error (wrong of shown)", lambda reading: reading.coverage.error, format_percent),
-    Row(AT_PRECISION, lambda reading: _covered(reading), format_percent),
+    Row(AT_PRECISION, lambda reading: _find_coverage(reading), format_percent),
     Row("Brier score", lambda reading: reading.calibration.brier, format_number),
     Row("expected calibration error", lambda reading: reading.calibration.ece, format_number),
     Row(
@@ -77,7 +77,7 @@ DETECTION: tuple[Row[DetectionResult], ...] = (
 )
 
 
-def _covered(reading: ReadingResult) -> float | None:
+def _find_coverage(reading: ReadingResult) -> float | None:
     point = reading.coverage.at_precision
     return point.coverage if point else None
 

@@ -65,8 +65,8 @@ class View:
         turned = np.stack(
             [x * np.cos(roll) - y * np.sin(roll), x * np.sin(roll) + y * np.cos(roll)], axis=1
         )
-        seen: Quad = turned * self.width_px / 5.2
-        return seen
+        quad: Quad = turned * self.width_px / 5.2
+        return quad
 
 
 def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 300)) -> View:
@@ -104,11 +104,11 @@ def warp(plate: Bgr, behind: Bgr, quad: Quad) -> Bgr:
         height, width = plate.shape[:2]
     source = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32) - 0.5
     matrix = cv2.getPerspectiveTransform(source, quad.astype(np.float32))
-    seen = cv2.warpPerspective(plate, matrix, size_wh, borderMode=cv2.BORDER_REPLICATE)
+    warped = cv2.warpPerspective(plate, matrix, size_wh, borderMode=cv2.BORDER_REPLICATE)
     mask = np.zeros((size_wh[1], size_wh[0]), np.uint8)
     cv2.fillConvexPoly(mask, np.round(quad * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)
     alpha = mask[:, :, None].astype(np.float32) / 255
-    return (behind * (1 - alpha) + seen * alpha).astype(np.uint8)
+    return (behind * (1 - alpha) + warped * alpha).astype(np.uint8)
 
 
 def shrink(picture: Bgr, factor: float) -> Bgr:
@@ -151,8 +151,8 @@ def soil(rng: np.random.Generator, plate: Bgr) -> Bgr:
 
 def _cover(light: Light, amount: NDArray[np.float32], colour: tuple[float, ...]) -> Light:
     alpha = amount[:, :, None].astype(np.float32)
-    covered: Light = light * (1 - alpha) + np.array(colour, np.float32) * alpha
-    return covered
+    blend: Light = light * (1 - alpha) + np.array(colour, np.float32) * alpha
+    return blend
 
 
 def _shadow(rng: np.random.Generator, size_hw: tuple[int, int]) -> Light:
@@ -194,9 +194,9 @@ def photograph(rng: np.random.Generator, picture: Bgr, width_px: float | None = 
 
 def compress(picture: Bgr, quality: int) -> Bgr:
     """Encode a picture as JPEG and decode it again."""
-    _, encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])
-    decoded: Bgr = cv2.imdecode(encoded, cv2.IMREAD_COLOR).astype(np.uint8)
-    return decoded
+    _, jpeg = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])
+    pixels: Bgr = cv2.imdecode(jpeg, cv2.IMREAD_COLOR).astype(np.uint8)
+    return pixels
 
 
 def _expose(rng: np.random.Generator, light: Light) -> Light:
@@ -212,8 +212,8 @@ def _expose(rng: np.random.Generator, light: Light) -> Light:
         left, right = rng.uniform(0.5, 1.3, 2).tolist()
         slope = np.linspace(left, right, light.shape[1])
         light = light * slope[None, :, None].astype(np.float32)
-    exposed: Light = light.astype(np.float32)
-    return exposed
+    result: Light = light.astype(np.float32)
+    return result
 
 
 def darken(rng: np.random.Generator, light: Light) -> Light:

@@ -38,14 +38,14 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
         A JPEG file of 640 x 480 pixels and less than 20 kB, and the text of its plate.
     """
     rng = np.random.default_rng(seed)
-    text, _ = random_text(rng, country.formats, country.drawn[0])
-    drawn = scene([text], STREET_WH, seed=seed, country=country)
-    box = drawn.xyxy[0].reshape(2, 2)
+    text, _ = random_text(rng, country.formats, country.drawn_formats[0])
+    street_scene = scene([text], STREET_WH, seed=seed, country=country)
+    box = street_scene.xyxy[0].reshape(2, 2)
     left, top = (
         round(min(max(0, middle - side / 2), street - side))
         for middle, side, street in zip(box.mean(axis=0), SIZE_WH, STREET_WH, strict=True)
     )
-    picture = drawn.picture[top : top + SIZE_WH[1], left : left + SIZE_WH[0]]
+    picture = street_scene.picture[top : top + SIZE_WH[1], left : left + SIZE_WH[0]]
     room = 0.5 * (box[1, 1] - box[0, 1])
     (x0, y0), (x1, y1) = (box - [left, top] + [[-room], [room]]).round().astype(int).tolist()
     soft = cv2.GaussianBlur(picture, (0, 0), BLUR_PX)

@@ -52,32 +52,32 @@ def draw_close_ups(country: Country, count: int, seed: int = SEED) -> Iterator[L
         plate = country.random_plate(rng)
         turn_deg = float(rng.uniform(-MAX_ROTATION_DEG, MAX_ROTATION_DEG))
         yaw, pitch = rng.normal(0, TILT_DEG, 2).tolist()
-        seen = View(yaw, pitch, turn_deg, 1.0).quad(plate.proportion)
+        plate_quad = View(yaw, pitch, turn_deg, 1.0).quad(plate.proportion)
         place = _place_tightly if index % TIGHT_EVERY == TIGHT_EVERY - 1 else _place_in_photo
-        quad, size_wh = place(rng, seen)
+        quad, size_wh = place(rng, plate_quad)
         (x0, y0), (x1, y1) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
-        kind = "std" if plate.format == country.drawn[0] else "other"
+        kind = "std" if plate.format == country.drawn_formats[0] else "other"
         picture = _draw(rng, plate, quad, size_wh)
         text = country.formats.shown(plate.text)
         yield LabelledPicture(picture, text, kind, (x0, y0, x1, y1), plate.format)
 
 
-def _place_in_photo(rng: np.random.Generator, seen: Quad) -> tuple[Quad, tuple[int, int]]:
+def _place_in_photo(rng: np.random.Generator, plate_quad: Quad) -> tuple[Quad, tuple[int, int]]:
     """Return a plate's corners in a photo, and the size of the photo."""
     wide, high = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
-    share, span = float(rng.uniform(*SHARES)), np.ptp(seen, axis=0)
+    share, span = float(rng.uniform(*SHARES)), np.ptp(plate_quad, axis=0)
     if share * wide * span[1] / span[0] > high:  # so it is photographed upright
         wide, high = high, wide
-    quad = (seen - seen.min(axis=0)) * share * wide / span[0]
+    quad = (plate_quad - plate_quad.min(axis=0)) * share * wide / span[0]
     room = np.maximum((wide, high) - quad.max(axis=0), 0)
     return quad + rng.uniform(0, 1, 2) * room, (wide, high)
 
 
-def _place_tightly(rng: np.random.Generator, seen: Quad) -> tuple[Quad, tuple[int, int]]:
+def _place_tightly(rng: np.random.Generator, plate_quad: Quad) -> tuple[Quad, tuple[int, int]]:
     """Return a plate's corners in a tight crop, and the size of the crop."""
     wide = round(float(np.exp(rng.uniform(*np.log(TIGHT_WIDTHS_PX)))))
     share = rng.uniform(*TIGHT_SHARES, 2)
-    quad = (seen - seen.min(axis=0)) * share[0] * wide / np.ptp(seen[:, 0])
+    quad = (plate_quad - plate_quad.min(axis=0)) * share[0] * wide / np.ptp(plate_quad[:, 0])
     size_wh = np.array([wide, np.ceil(quad[:, 1].max() / share[1])])
     room = size_wh - quad.max(axis=0)
     return quad + rng.uniform(0, 1, 2) * room, (wide, int(size_wh[1]))
@@ -112,9 +112,9 @@ def _before_a_car(rng: np.random.Generator, size_wh: tuple[int, int], quad: Quad
     target = np.stack([middle - across * long / 2, middle + across * long / 2, middle + down])
     source = np.stack([car.plate[0], car.plate[1], (car.plate[2] + car.plate[3]) / 2])
     matrix = cv2.getAffineTransform(source.astype(np.float32), target.astype(np.float32))
-    seen = cv2.warpAffine(car.sprite, matrix, size_wh)
-    alpha = seen[:, :, 3:]
-    together = street * (1 - alpha) + seen[:, :, :3] * alpha
+    car_layer = cv2.warpAffine(car.sprite, matrix, size_wh)
+    alpha = car_layer[:, :, 3:]
+    together = street * (1 - alpha) + car_layer[:, :, :3] * alpha
     return together.clip(0, 255).astype(np.uint8)
 
 

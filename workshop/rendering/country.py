@@ -84,7 +84,7 @@ class Country:
     file: Path
 
     @property
-    def drawn(self) -> tuple[str, ...]:
+    def drawn_formats(self) -> tuple[str, ...]:
         """Names of the formats with a share, in the order of the file."""
         return tuple(
             plate_format.name for plate_format in self.formats.format if plate_format.share
@@ -93,8 +93,10 @@ class Country:
     @property
     def two_lined(self) -> tuple[str, ...]:
         """Names of those of the drawn formats that have two lines."""
-        layouts = {name: find_format(self.formats, name).layouts for name in self.drawn}
-        return tuple(name for name, those in layouts.items() if lines_of(those[0]) == 2)
+        layouts = {name: find_format(self.formats, name).layouts for name in self.drawn_formats}
+        return tuple(
+            name for name, format_layouts in layouts.items() if lines_of(format_layouts[0]) == 2
+        )
 
     def random_plate(
         self,
@@ -150,12 +152,12 @@ class Country:
         Raises:
             SettingsError: A layout cannot be drawn, or no format has a share.
         """
-        if not self.drawn:
+        if not self.drawn_formats:
             raise SettingsError(
                 f"{self.file}: formats: wanted one with a share, got none that is ever drawn"
             )
         rng = np.random.default_rng(0)
-        for plate_format in (find_format(self.formats, name) for name in self.drawn):
+        for plate_format in (find_format(self.formats, name) for name in self.drawn_formats):
             for layout in plate_format.layouts:
                 text = fill(rng, layout, self.formats)
                 for generator in (rng, None):
@@ -248,9 +250,9 @@ def _check_plate(plate: object, name: str, text: str) -> None:
     if not isinstance(plate, FlatPlate):
         raise SettingsError(f"renderer: wanted a FlatPlate, got {type(plate).__name__}")
     lines = lines_of(text)
-    wanted, got = (plain(text), name, lines), (plate.text, plate.format, plate.lines)
-    if got != wanted:
-        raise SettingsError(f"renderer: wanted text, format and lines {wanted}, got {got}")
+    expected, got = (plain(text), name, lines), (plate.text, plate.format, plate.lines)
+    if got != expected:
+        raise SettingsError(f"renderer: wanted text, format and lines {expected}, got {got}")
     _check_picture(plate.picture, lines)
 
 

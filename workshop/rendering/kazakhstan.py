@@ -64,8 +64,8 @@ def draw(
     """
     layouts = LAYOUTS.get(format_name, ())
     if kinds_of(text) not in layouts:
-        known = " or ".join(layouts) or f"one of the formats {', '.join(LAYOUTS)}"
-        raise ValueError(f"a Kazakh plate {format_name} has {known}")
+        layout_names = " or ".join(layouts) or f"one of the formats {', '.join(LAYOUTS)}"
+        raise ValueError(f"a Kazakh plate {format_name} has {layout_names}")
     style = random_style(rng) if rng else Style()
     lines = lines_of(text)
     paper = YELLOW if format_name == "kz_foreign" else WHITE

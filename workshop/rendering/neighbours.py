@@ -115,13 +115,13 @@ def draw(
 
 def _pattern_of(format_name: str, text: str) -> str:
     """Return the pattern of a format that a text with a sign has."""
-    kinds = "".join("0" if c.isdigit() else "A" if c.isascii() else SIGN for c in text)
+    kinds = "".join("0" if char.isdigit() else "A" if char.isascii() else SIGN for char in text)
     for pattern in PATTERNS.get(format_name, ()):
         places = "".join(place for place in pattern if place in PLACES)
         if kinds == places.replace(BELOW, SIGN):
             return pattern
-    known = " or ".join(PATTERNS.get(format_name, ())) or "no plate here"
-    raise ValueError(f"{format_name} of a neighbour has {known}")
+    pattern_names = " or ".join(PATTERNS.get(format_name, ())) or "no plate here"
+    raise ValueError(f"{format_name} of a neighbour has {pattern_names}")
 
 
 def _draw_row(field: Field, style: Style, code: str, pattern: str, text: str) -> None:

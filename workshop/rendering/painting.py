@@ -119,13 +119,14 @@ def fix_weight(glyphs: GlyphSource, weight: float) -> GlyphSource:
     return lambda char, height_px, _: glyphs(char, height_px, weight)
 
 
-def load_font(path: Path, letters: str, drawn: str | None = None) -> GlyphSource:
+def load_font(path: Path, letters: str, font_letters: str | None = None) -> GlyphSource:
     """Take the characters from a font.
 
     Args:
         path: TrueType file.
         letters: Characters of plates that the font draws, besides digits.
-        drawn: The font's characters for `letters` in the same order, if they differ: Cyrillic ones.
+        font_letters: The font's characters for `letters`, in the same order, if they differ, as
+            Cyrillic ones do.
 
     Returns:
         A source that ignores the weight for the font's characters.
@@ -135,22 +136,24 @@ def load_font(path: Path, letters: str, drawn: str | None = None) -> GlyphSource
     """
     from PIL import Image, ImageDraw, ImageFont
 
-    shown = dict(zip(letters, drawn or letters, strict=True))
+    letters_of_font = dict(zip(letters, font_letters or letters, strict=True))
     try:
         font = ImageFont.truetype(str(path), 200)
     except OSError as error:
         raise SettingsError(f"{path}: wanted a TrueType font, got: {error}") from error
-    cut: dict[str, Mask] = {}
+    masks: dict[str, Mask] = {}
 
     def mask(char: str, height_px: int, weight: float) -> Mask:
-        if char not in shown and not char.isdigit():
+        if char not in letters_of_font and not char.isdigit():
             return glyph_mask(char, height_px, weight)
-        if char not in cut:
+        if char not in masks:
             sheet = Image.new("L", (300, 300), 0)
-            ImageDraw.Draw(sheet).text((20, 20), shown.get(char, char), font=font, fill=255)
-            cut[char] = np.array(sheet.crop(sheet.getbbox()), np.uint8)
-        width = max(1, round(cut[char].shape[1] * height_px / cut[char].shape[0]))
-        scaled = cv2.resize(cut[char], (width, height_px), interpolation=cv2.INTER_AREA)
+            ImageDraw.Draw(sheet).text(
+                (20, 20), letters_of_font.get(char, char), font=font, fill=255
+            )
+            masks[char] = np.array(sheet.crop(sheet.getbbox()), np.uint8)
+        width = max(1, round(masks[char].shape[1] * height_px / masks[char].shape[0]))
+        scaled = cv2.resize(masks[char], (width, height_px), interpolation=cv2.INTER_AREA)
         return scaled.astype(np.uint8)
 
     return mask

@@ -161,8 +161,8 @@ def places_in_row(style: Style, text: str, row: Row) -> list[tuple[float, float]
     room = row.right - row.left
     factor = min(1.08, room / (sum(pitch) + sum(gaps)) * (0.94 if style.spread > 1 else 1))
     factor *= style.spread
-    used = (sum(pitch) + sum(gaps)) * factor
-    x_mm = row.left + (room - used) / 2 + style.shift_mm * scale
+    text_mm = (sum(pitch) + sum(gaps)) * factor
+    x_mm = row.left + (room - text_mm) / 2 + style.shift_mm * scale
     places = []
     for advance, gap in zip(pitch, [*gaps, 0.0], strict=True):
         places.append((x_mm, x_mm + advance * factor))

@@ -124,8 +124,11 @@ def _park(
         return []
     wide, high = size_wh
     choices = [columns] if columns else range(1, count + 1)
-    widths = {c: _car_width(c, -(-count // c), size_wh) for c in choices}
-    best = max(widths, key=lambda c: widths[c])
+    widths = {
+        column_count: _car_width(column_count, -(-count // column_count), size_wh)
+        for column_count in choices
+    }
+    best = max(widths, key=lambda column_count: widths[column_count])
     width, rows = widths[best], -(-count // best)
     spots = []
     bottom = high - 0.04 * high - max(0.0, (high - width * (0.9 + ROW_PITCH * (rows - 1))) * 0.35)
@@ -162,9 +165,9 @@ def _place(rng: np.random.Generator, street: Light, car: Car, spot: _Spot) -> Qu
     x0, y0 = max(0, int(left) - 2), max(0, int(top) - 9)
     part = street[y0 : y0 + high + 18, x0 : x0 + wide + 4]
     shift = np.array([[1, 0, -x0], [0, 1, -y0], [0, 0, 1]], np.float64)
-    seen = cv2.warpPerspective(sprite, shift @ matrix, (part.shape[1], part.shape[0]))
-    alpha = seen[:, :, 3:]
-    part[:] = part * (1 - alpha) + seen[:, :, :3] * alpha
+    warped = cv2.warpPerspective(sprite, shift @ matrix, (part.shape[1], part.shape[0]))
+    alpha = warped[:, :, 3:]
+    part[:] = part * (1 - alpha) + warped[:, :, :3] * alpha
     corners = (car.plate / 2)[None].astype(np.float32)
     quad: Quad = cv2.perspectiveTransform(corners, matrix)[0].astype(np.float64)
     return quad

@@ -70,7 +70,7 @@ def draw_pictures(
         roads: Share of road pictures, 0 to 1, seen from above gates and beside lanes; the others
             show parked cars.
     """
-    names = country.drawn
+    names = country.drawn_formats
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
         name = names[index % len(names)]
         is_road = roads > 0 and rng.random() < roads
@@ -83,9 +83,9 @@ def _draw_on_road(
 ) -> LabelledPicture:
     text, _ = random_text(rng, country.formats, name)
     size_wh = ROAD_SIZES_WH[int(rng.integers(len(ROAD_SIZES_WH)))]
-    drawn = road([text], size_wh, seed=int(rng.integers(2**31)), country=country)
-    region = _region(drawn.xyxy[0].astype(np.float64), size_wh)
-    return LabelledPicture(drawn.picture, country.formats.shown(plain(text)), kind, region, name)
+    street = road([text], size_wh, seed=int(rng.integers(2**31)), country=country)
+    region = _region(street.xyxy[0].astype(np.float64), size_wh)
+    return LabelledPicture(street.picture, country.formats.shown(plain(text)), kind, region, name)
 
 
 def _draw_parked(
@@ -94,12 +94,12 @@ def _draw_parked(
     size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
     text, _ = random_text(rng, country.formats, name)
     seed = int(rng.integers(2**31))
-    drawn = scene([text], size_wh, seed=seed, country=country, format_names=[name])
-    seen, quad = _turn(rng, drawn)
-    picture = photograph_badly(rng, seen)
+    street = scene([text], size_wh, seed=seed, country=country, format_names=[name])
+    view, quad = _turn(rng, street)
+    picture = photograph_badly(rng, view)
     xyxy = np.concatenate([quad.min(axis=0), quad.max(axis=0)])
-    shown = country.formats.shown(plain(text))
-    return LabelledPicture(picture, shown, kind, _region(xyxy, picture.shape[1::-1]), name)
+    label = country.formats.shown(plain(text))
+    return LabelledPicture(picture, label, kind, _region(xyxy, picture.shape[1::-1]), name)
 
 
 def photograph_badly(rng: np.random.Generator, picture: Bgr) -> Bgr:
@@ -110,25 +110,25 @@ def photograph_badly(rng: np.random.Generator, picture: Bgr) -> Bgr:
     return compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(35, 96)))
 
 
-def _turn(rng: np.random.Generator, drawn: Scene) -> tuple[Bgr, NDArray[np.float64]]:
+def _turn(rng: np.random.Generator, street: Scene) -> tuple[Bgr, NDArray[np.float64]]:
     """Show a scene from another viewpoint: turned, sheared, and mostly from further away.
 
     Returns:
         (H, W, 3) uint8 BGR and the corners of its plate, (4, 2) pixels.
     """
-    quad = drawn.quads[0].astype(np.float64)
+    quad = street.quads[0].astype(np.float64)
     height_px = np.linalg.norm(quad[3] - quad[0]) / (2 if _is_square(quad) else 1)
     wanted_px = np.exp(rng.uniform(*np.log(WIDTHS_PX))) / CAR_PLATE
     factor = min(1.0, wanted_px / height_px)
-    size_wh = [round(side * factor) for side in drawn.picture.shape[1::-1]]
+    size_wh = [round(side * factor) for side in street.picture.shape[1::-1]]
     angle, shear = np.deg2rad(rng.normal(0, TURN_DEG)), rng.normal(0, SHEAR, 2)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     turn = turn @ np.array([[1.0, shear[0]], [shear[1], 1.0]])
     middle = quad.mean(axis=0) * factor
     matrix = np.column_stack([turn, middle - turn @ middle])
-    small = shrink(drawn.picture, factor) if factor < 1 else drawn.picture
-    seen = cv2.warpAffine(small, matrix, size_wh, borderMode=cv2.BORDER_REFLECT).astype(np.uint8)
-    return seen, quad * factor @ turn.T + matrix[:, 2]
+    small = shrink(street.picture, factor) if factor < 1 else street.picture
+    view = cv2.warpAffine(small, matrix, size_wh, borderMode=cv2.BORDER_REFLECT).astype(np.uint8)
+    return view, quad * factor @ turn.T + matrix[:, 2]
 
 
 def _is_square(quad: NDArray[np.float64]) -> bool:
@@ -175,11 +175,21 @@ def _write(images: Path, labels: Path, pictures: Iterable[LabelledPicture]) -> N
     with labels.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(COLUMNS)
-        for index, labelled in enumerate(pictures):
+        for index, labelled_picture in enumerate(pictures):
             name = f"{index:04d}.jpg"
-            cv2.imwrite(str(images / name), labelled.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
-            region = (f"{side:.1f}" for side in labelled.region)
-            table.writerow([name, labelled.text, labelled.type, *region, labelled.format])
+            cv2.imwrite(
+                str(images / name), labelled_picture.picture, [cv2.IMWRITE_JPEG_QUALITY, 95]
+            )
+            region = (f"{side:.1f}" for side in labelled_picture.region)
+            table.writerow(
+                [
+                    name,
+                    labelled_picture.text,
+                    labelled_picture.type,
+                    *region,
+                    labelled_picture.format,
+                ]
+            )
 
 
 def _act(options: Namespace) -> None:

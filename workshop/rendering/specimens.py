@@ -30,7 +30,7 @@ def draw_specimens(country: Country, each: int, seed: int) -> Iterator[FlatPlate
         SettingsError: The renderer does not draw a plate.
     """
     rng = np.random.default_rng(seed)
-    for plate_format in (find_format(country.formats, name) for name in country.drawn):
+    for plate_format in (find_format(country.formats, name) for name in country.drawn_formats):
         for layout in plate_format.layouts:
             for index in range(each):
                 text = fill(rng, layout, country.formats)

@@ -36,7 +36,12 @@ def fill(rng: np.random.Generator, layout: str, formats: Formats) -> str:
     country has no regions, the digits are random.
     """
     digits = layout.count("R")
-    codes = [c for region in formats.region for c in region.codes if len(c) == digits]
+    codes = [
+        code_of_region
+        for region in formats.region
+        for code_of_region in region.codes
+        if len(code_of_region) == digits
+    ]
     code = codes[int(rng.integers(len(codes)))] if digits and codes else ""
     region = iter(code)
     chars = []
@@ -67,7 +72,7 @@ def layout_of(text: str, plate_format: PlateFormat, formats: Formats) -> str | N
 
 def kinds_of(text: str) -> str:
     """Return the kinds of a text's characters and keep its breaks: `K042/77` is `LDDD/DD`."""
-    return "".join(c if c == BREAK else "D" if c.isdigit() else "L" for c in text)
+    return "".join(char if char == BREAK else "D" if char.isdigit() else "L" for char in text)
 
 
 def plain(text: str) -> str:

@@ -22,7 +22,7 @@ RATE = 25
 """Frames a second."""
 FRAMES = (4, 7)
 """Smallest and greatest number of frames in the clip that is made of one picture."""
-FASTEST = 0.05
+MAX_DRIFT_SHARE = 0.05
 """Greatest drift from frame to frame, as a part of the picture's longer side."""
 GRAIN = 4.0
 """Greatest standard deviation of the sensor's noise; the codec sees other noise in each frame."""
@@ -133,8 +133,8 @@ def transcode(frames: Sequence[Bgr], encoder: Encoder) -> list[Bgr]:
     if len(sizes) > 1:
         raise ValueError(f"frames: wanted one size, got {sizes[0]} and {sizes[-1]}")
     ((width, height),) = sizes
-    decoded = _decode(encoder, _encode(encoder, [_pad(frame) for frame in frames]))
-    return [frame[:height, :width] for frame in decoded]
+    decoded_frames = _decode(encoder, _encode(encoder, [_pad(frame) for frame in frames]))
+    return [frame[:height, :width] for frame in decoded_frames]
 
 
 def _pad(frame: Bgr) -> Bgr:
@@ -145,29 +145,31 @@ def _pad(frame: Bgr) -> Bgr:
 
 def _encode(encoder: Encoder, frames: Sequence[Bgr]) -> list[VideoPacket]:
     height, width = frames[0].shape[:2]
-    to = av.CodecContext.create(encoder.codec, "w")
-    to.width, to.height = width, height
-    to.pix_fmt = "yuvj420p" if encoder.codec == "mjpeg" else "yuv420p"
-    to.time_base, to.framerate = Fraction(1, RATE), Fraction(RATE)
-    to.thread_count, to.gop_size = 1, encoder.gop
-    to.options = encoder.options
+    context = av.CodecContext.create(encoder.codec, "w")
+    context.width, context.height = width, height
+    context.pix_fmt = "yuvj420p" if encoder.codec == "mjpeg" else "yuv420p"
+    context.time_base, context.framerate = Fraction(1, RATE), Fraction(RATE)
+    context.thread_count, context.gop_size = 1, encoder.gop
+    context.options = encoder.options
     if (rate := encoder.bit_rate((width, height))) is not None:
-        to.bit_rate = rate
+        context.bit_rate = rate
     packets = []
     for index, frame in enumerate(frames):
-        seen = av.VideoFrame.from_ndarray(frame, format="bgr24")
-        seen = seen.reformat(format=to.pix_fmt, interpolation="AREA", threads=1)
-        seen.pts, seen.time_base = index, to.time_base
-        packets += to.encode(seen)
-    return packets + to.encode(None)
+        video_frame = av.VideoFrame.from_ndarray(frame, format="bgr24")
+        video_frame = video_frame.reformat(format=context.pix_fmt, interpolation="AREA", threads=1)
+        video_frame.pts, video_frame.time_base = index, context.time_base
+        packets += context.encode(video_frame)
+    return packets + context.encode(None)
 
 
 def _decode(encoder: Encoder, packets: Sequence[VideoPacket]) -> list[Bgr]:
     name: Literal["h264", "mpeg4", "mjpeg"]
     name = "h264" if encoder.codec == "libx264" else encoder.codec
-    of = av.CodecContext.create(name, "r")
-    of.thread_count = 1
-    frames = [frame for packet in packets for frame in of.decode(packet)] + of.decode(None)
+    context = av.CodecContext.create(name, "r")
+    context.thread_count = 1
+    frames = [frame for packet in packets for frame in context.decode(packet)] + context.decode(
+        None
+    )
     return [frame.to_ndarray(format="bgr24").astype(np.uint8, copy=False) for frame in frames]
 
 
@@ -181,7 +183,7 @@ def as_frame(rng: np.random.Generator, picture: Bgr) -> Bgr:
     """
     count = int(rng.integers(FRAMES[0], FRAMES[1] + 1))
     height, width = picture.shape[:2]
-    drift = FASTEST * max(height, width) * rng.random() ** 2
+    drift = MAX_DRIFT_SHARE * max(height, width) * rng.random() ** 2
     angle = rng.uniform(0, 2 * np.pi)
     step = drift * np.array([np.cos(angle), 0.5 * np.sin(angle)])
     growth, middle = rng.uniform(-0.02, 0.04), np.array([width, height]) / 2
@@ -190,8 +192,8 @@ def as_frame(rng: np.random.Generator, picture: Bgr) -> Bgr:
         zoom = (1 + growth) ** -ago
         offset = middle * (1 - zoom) - step * ago
         matrix = np.array([[zoom, 0, offset[0]], [0, zoom, offset[1]]])
-        seen = cv2.warpAffine(picture, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
-        frames.append(seen.astype(np.uint8))
+        view = cv2.warpAffine(picture, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
+        frames.append(view.astype(np.uint8))
     return through_video(rng, _with_noise(rng, frames))[-1]
 
 

@@ -105,9 +105,9 @@ def write_part(page: Path, name: str, text: str) -> None:
         names = [part[2] for part in PART.finditer(before)]
         if name not in names:
             raise DataError(f"{page}: wanted the part {name}, got {', '.join(names) or 'none'}")
-        written = PART.sub(
+        after = PART.sub(
             lambda part: f"{part[1]}\n{text}\n{part[4]}" if part[2] == name else part[0], before
         )
-        page.write_text(written, encoding="utf-8")
+        page.write_text(after, encoding="utf-8")
     except OSError as error:
         raise DataError(f"{page}: {error.strerror}") from error

@@ -41,7 +41,7 @@ class Bars:
     Attributes:
         x: [N] left edges.
         label: The text in the legend; no entry when empty.
-        counted: True when the height is written over each bar.
+        has_counts: True when the height is written over each bar.
     """
 
     x: Sequence[float]
@@ -49,7 +49,7 @@ class Bars:
     width: float
     label: str = ""
     colour: str = INK
-    counted: bool = False
+    has_counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ def _draw_line(axes: Axes, line: Line) -> None:
 
 
 def _draw_bars(axes: Axes, bars: Bars) -> None:
-    drawn = axes.bar(
+    bar_container = axes.bar(
         bars.x, bars.height, bars.width, align="edge", color=bars.colour, edgecolor="white",
         label=bars.label or None,
     )  # fmt: skip
-    if bars.counted:
-        axes.bar_label(drawn)
+    if bars.has_counts:
+        axes.bar_label(bar_container)
 
 
 def _scale(axes: Axes, diagram: Diagram) -> None:

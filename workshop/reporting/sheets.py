@@ -39,8 +39,8 @@ def write_sheets(
 
 def write_png(picture: Bgr, path: Path) -> None:
     """Write a PNG file. A failure raises an OSError; OpenCV alone would not report it."""
-    _, encoded = cv2.imencode(".png", picture)
-    path.write_bytes(encoded.tobytes())
+    _, png = cv2.imencode(".png", picture)
+    path.write_bytes(png.tobytes())
 
 
 def arrange(tiles: Sequence[Bgr], columns: int) -> Bgr:

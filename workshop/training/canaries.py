@@ -32,13 +32,13 @@ def write_canary(folder: Path, country: Country | None) -> None:
                  "what is read of it, into %s as %s and %s", folder, *CANARY_FILES)  # fmt: skip
         return
     infer = load_networks(folder, formats=country.formats)
-    chosen = choose_canary(country, infer)
-    if chosen is None:
+    canary = choose_canary(country, infer)
+    if canary is None:
         log.warning("no picture for the health check: of %d rendered ones these networks read none "
                     "right; put one, and what is read of it, into %s as %s and %s",
                     TRIES, folder, *CANARY_FILES)  # fmt: skip
         return
-    picture, text, score = chosen
+    picture, text, score = canary
     save_canary(folder, CanaryPicture(picture, text))
     log.info("picture for the health check: %s, read with a score of %.2f", text, score)
 

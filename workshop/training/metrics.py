@@ -138,18 +138,18 @@ def draw_reader(rows: Sequence[ReaderRow], folder: Path) -> None:
     """Draw the reader's accuracy and loss over the steps, as `metrics.png`."""
     lines = []
     for colour, name in zip(COLOURS, dict.fromkeys(row.set for row in rows), strict=False):
-        those = [row for row in rows if row.set == name]
-        steps = [row.step for row in those]
-        raw = [100 * row.raw_accuracy for row in those]
-        averaged = [100 * row.averaged_accuracy for row in those]
-        count = those[-1].plates
+        set_rows = [row for row in rows if row.set == name]
+        steps = [row.step for row in set_rows]
+        raw = [100 * row.raw_accuracy for row in set_rows]
+        averaged = [100 * row.averaged_accuracy for row in set_rows]
+        count = set_rows[-1].plates
         lines += [
             Line(steps, averaged, f"{count} {name}, averaged", colour, "o-"),
             Line(steps, raw, f"{count} {name}, raw weights", colour, "--"),
         ]
-    read = Diagram("Plates read exactly", "step", "%", tuple(lines), y_limits=(0, 101))
+    diagram = Diagram("Plates read exactly", "step", "%", tuple(lines), y_limits=(0, 101))
     losses = [(row.step, row.loss) for row in rows if row.set == rows[0].set]
-    plot([[read, _draw_loss(losses, "step")]], folder / DIAGRAMS)
+    plot([[diagram, _draw_loss(losses, "step")]], folder / DIAGRAMS)
 
 
 def draw_detector(rows: Sequence[DetectorRow], folder: Path) -> None:
@@ -171,7 +171,7 @@ def draw_detector(rows: Sequence[DetectorRow], folder: Path) -> None:
 
 
 def _draw_loss(losses: Sequence[tuple[int, float | None]], unit: str) -> Diagram:
-    known = [(place, loss) for place, loss in losses if loss is not None]
-    line = Line([place for place, _ in known], [loss for _, loss in known], style="o-")
+    points = [(place, loss) for place, loss in losses if loss is not None]
+    line = Line([place for place, _ in points], [loss for _, loss in points], style="o-")
     title = "Mean loss since the measurement before"
-    return Diagram(title, unit, "loss", (line,), is_log=bool(known))
+    return Diagram(title, unit, "loss", (line,), is_log=bool(points))

@@ -73,14 +73,14 @@ def write_quantized(
     for name in (DETECTOR, READER):
         quantized.check_ours(name, weights)
     log.info("rendering %d pictures and %d plates", pictures, plates)
-    written = [
+    paths = [
         _write(nncf, DETECTOR, render_inputs(pictures, seed, country), after_convolutions, weights),
         _write(
             nncf, READER, render_crops(plates, seed, formats, weights), ends_and_contexts, weights
         ),
     ]
     list_sums(weights)
-    return written
+    return paths
 
 
 def _write(nncf: Any, name: str, inputs: Sequence[Input], ignored: Ignored, weights: Path) -> Path:

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 RECIPE, SUMS = "recipe.toml", "SHA256SUMS"
-FREE = {"formats", "training.workers", "training.means"}
+MAY_DIFFER = {"formats", "training.workers", "training.means"}
 """Settings that may differ when a run is resumed.
 
 The path of the plate formats may differ, since their content is compared instead. The number of
@@ -116,7 +116,7 @@ def check_same(began: R, recipe: R, name: str, source: str) -> None:
     """
     first, now = _flatten(asdict(began)), _flatten(asdict(recipe))  # type: ignore[call-overload]
     for key, value in first.items():
-        if now[key] != value and key not in FREE:
+        if now[key] != value and key not in MAY_DIFFER:
             raise SettingsError(f"{name}: wanted {key} {value} as {source}, got {now[key]}")
 
 
@@ -190,16 +190,16 @@ class Stopwatch:
 class Progress:
     """Logs the progress of a training at intervals."""
 
-    def __init__(self, steps: int, done: int = 0, *, every_s: float = 15.0) -> None:
+    def __init__(self, steps: int, steps_before: int = 0, *, every_s: float = 15.0) -> None:
         """Start the clock.
 
         Args:
             steps: Number of steps of the whole run.
-            done: Number of steps that were made before.
+            steps_before: Number of steps that were made before.
             every_s: Seconds between two lines of the log.
         """
-        self._steps, self._done, self._every_s = steps, done, every_s
-        self._began = self._told = time.monotonic()
+        self._steps, self._steps_before, self._every_s = steps, steps_before, every_s
+        self._began = self._last_log_s = time.monotonic()
         self._losses: list[float] = []
 
     def plan(self, steps: int) -> None:
@@ -217,9 +217,9 @@ class Progress:
         self._losses.append(loss)
         now = time.monotonic()
         is_last = step >= self._steps if left_s is None else left_s <= 0
-        if now - self._told < self._every_s and not is_last:
+        if now - self._last_log_s < self._every_s and not is_last:
             return
-        pace_s = (now - self._began) / (step - self._done)
+        pace_s = (now - self._began) / (step - self._steps_before)
         log.info(
             "step %s, loss %.3f, %.2f s a step, %s left",
             f"{step} of {self._steps}" if left_s is None else step,
@@ -227,7 +227,7 @@ class Progress:
             format_duration((self._steps - step) * pace_s if left_s is None else max(0, left_s)),
         )  # fmt: skip
         self._losses.clear()
-        self._told = now
+        self._last_log_s = now
 
 
 def format_duration(seconds: float) -> str:

@@ -30,26 +30,26 @@ def cosine(step: int, steps: int, warm_up: int, peak: float, low: float = 0.01) 
     return peak * fall(part, low)
 
 
-def fall(done: float, low: float = 0.01) -> float:
+def fall(part: float, low: float = 0.01) -> float:
     """Return the cosine from 1 to `low` when a share of its length is done."""
-    return low + (1 - low) * (1 + math.cos(math.pi * min(1.0, done))) / 2
+    return low + (1 - low) * (1 + math.cos(math.pi * min(1.0, part))) / 2
 
 
-def anneal(done: float, step: int, warm_up: int, peak: float) -> float:
+def anneal(part: float, step: int, warm_up: int, peak: float) -> float:
     """Return the rate when a share of a run is done: a rise by steps, a cosine by that share."""
-    return min(1.0, (step + 1) / max(1, warm_up)) * peak * fall(done)
+    return min(1.0, (step + 1) / max(1, warm_up)) * peak * fall(part)
 
 
-def stretch_at(at: int, extended: Sequence[int], end: int) -> tuple[int, int]:
+def stretch_at(position: int, extended: Sequence[int], end: int) -> tuple[int, int]:
     """Return the beginning and the end of the part of a run that contains a step or epoch.
 
     Args:
-        at: The step or epoch.
+        position: The step or epoch.
         extended: Steps or epochs at which the run was extended.
         end: End of the whole run.
     """
     parts = list(pairwise((0, *extended, end)))
-    return next((part for part in parts if at < part[1]), parts[-1])
+    return next((part for part in parts if position < part[1]), parts[-1])
 
 
 def check_extended(extended: Sequence[int], end: int) -> None:

@@ -63,7 +63,7 @@ def draw_road(rng: np.random.Generator, country: Country | None = None) -> Scene
 
 def draw_near(rng: np.random.Generator, country: Country | None = None) -> Scene:
     """Draw a random plate that fills most of its picture; a Russian one if country is None."""
-    name = str(rng.choice((country or russia()).drawn))
+    name = str(rng.choice((country or russia()).drawn_formats))
     photo = photograph_plate(rng, name, country=country, widths_px=NEAR_PX)
     box = np.concatenate([photo.quad.min(axis=0), photo.quad.max(axis=0)])
     xyxy, quads = box[None].astype(np.float32), photo.quad[None].astype(np.float32)
@@ -105,12 +105,12 @@ def write_data(folder: Path, scenes: Iterable[Scene]) -> None:
     labels = label_folder(images)
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
-    for index, drawn in enumerate(scenes):
-        height, width = drawn.picture.shape[:2]
+    for index, street in enumerate(scenes):
+        height, width = street.picture.shape[:2]
         scale = min(1.0, SIDE_PX / max(height, width))
-        small = cv2.resize(drawn.picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+        small = cv2.resize(street.picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
         cv2.imwrite(str(images / f"{index:04d}.jpg"), small, [cv2.IMWRITE_JPEG_QUALITY, 92])
-        write_labels(labels / f"{index:04d}.txt", drawn.xyxy.tolist(), (width, height))
+        write_labels(labels / f"{index:04d}.txt", street.xyxy.tolist(), (width, height))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

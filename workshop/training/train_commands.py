@@ -84,8 +84,8 @@ def choose_recipe(
 
 def formats_of_environment() -> Path | None:
     """Return the file of plate formats that the environment names; a recipe overrides it."""
-    named = os.environ.get(FORMATS_VARIABLE)
-    return Path(named) if named else None
+    file = os.environ.get(FORMATS_VARIABLE)
+    return Path(file) if file else None
 
 
 def override(part: T, **values: Any) -> T:
@@ -144,18 +144,18 @@ def train_detector(
     """
     with show_progress("detector", out):
         file = choose_recipe(recipe, out, "detector", resume=resume, on_card=minutes is not None)
-        asked = override(read_table(DetectorRecipe, file), start=start)
+        chosen_recipe = override(read_table(DetectorRecipe, file), start=start)
         more = tuple(folder.absolute() for folder in extra or ()) or None
-        asked = replace(
-            asked,
-            data=override(asked.data, pictures=data, extra=more),
-            training=override(asked.training, epochs=epochs, minutes=minutes, seed=seed),
+        chosen_recipe = replace(
+            chosen_recipe,
+            data=override(chosen_recipe.data, pictures=data, extra=more),
+            training=override(chosen_recipe.training, epochs=epochs, minutes=minutes, seed=seed),
         )
-        place = prepare_device(device, threads)
+        torch_device = prepare_device(device, threads)
 
         from workshop.training.detector.detector_training import run
 
-        run(asked, out, device=place, resume=resume)
+        run(chosen_recipe, out, device=torch_device, resume=resume)
 
 
 def train_reader(
@@ -196,25 +196,29 @@ def train_reader(
     with show_progress("reader", out):
         on_card = rehearse or minutes is not None
         file = choose_recipe(recipe, out, "reader", resume=resume, on_card=on_card)
-        asked = override(read_table(ReaderRecipe, file), start=start, formats=formats)
-        if asked.formats is None and not (resume and recipe is None):  # a run has its own formats
-            asked = override(asked, formats=formats_of_environment())
-        asked = replace(
-            asked,
-            data=override(asked.data, crops=crops, labels=labels, font=font, validation=validation),
+        chosen_recipe = override(read_table(ReaderRecipe, file), start=start, formats=formats)
+        if chosen_recipe.formats is None and not (
+            resume and recipe is None
+        ):  # a run has its own formats
+            chosen_recipe = override(chosen_recipe, formats=formats_of_environment())
+        chosen_recipe = replace(
+            chosen_recipe,
+            data=override(
+                chosen_recipe.data, crops=crops, labels=labels, font=font, validation=validation
+            ),
             training=override(
-                asked.training, steps=steps, minutes=minutes, seed=seed, workers=workers
+                chosen_recipe.training, steps=steps, minutes=minutes, seed=seed, workers=workers
             ),
         )
-        if steps is not None and asked.training.minutes is not None:
+        if steps is not None and chosen_recipe.training.minutes is not None:
             raise SettingsError(f"length: wanted --steps or minutes, got {steps} steps and "
-                                f"{asked.training.minutes} minutes")  # fmt: skip
-        asked = asked.rehearsal() if rehearse else asked
-        place = prepare_device(device, threads)
+                                f"{chosen_recipe.training.minutes} minutes")  # fmt: skip
+        chosen_recipe = chosen_recipe.rehearsal() if rehearse else chosen_recipe
+        torch_device = prepare_device(device, threads)
 
         from workshop.training.reader.reader_training import run
 
-        run(asked, out, device=place, resume=resume)
+        run(chosen_recipe, out, device=torch_device, resume=resume)
 
 
 def quantize(

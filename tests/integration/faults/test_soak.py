@@ -12,16 +12,16 @@ from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.soak import request_kinds
 from workshop.benchmarks.soak.report import SoakReport
-from workshop.benchmarks.soak.request_kinds import Drawn
+from workshop.benchmarks.soak.request_kinds import StreetRecipe
 from workshop.reporting.files import read_report
 
 pytestmark = pytest.mark.nightly
 CALLS = 100
 DRAWN = {
-    "0 plates, JPEG": Drawn(0, (640, 480), ".jpg"),
-    "1 plate, PNG": Drawn(1, (640, 480), ".png"),
-    "1 plate, too large for pixels, BMP": Drawn(1, (640, 480), ".bmp", 4),
-    "2 plates, WebP": Drawn(2, (640, 480), ".webp"),
+    "0 plates, JPEG": StreetRecipe(0, (640, 480), ".jpg"),
+    "1 plate, PNG": StreetRecipe(1, (640, 480), ".png"),
+    "1 plate, too large for pixels, BMP": StreetRecipe(1, (640, 480), ".bmp", 4),
+    "2 plates, WebP": StreetRecipe(2, (640, 480), ".webp"),
 }
 """Sizes of the drawn streets of a run, smaller than usual."""
 
@@ -41,7 +41,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_call_gets_its_answer_and_nothing_grows(out: Path) -> None:
     report = read_report(SoakReport, out / "report.json")
-    assert (report.calls.ended, report.calls.failed) == (CALLS, 0)
+    assert (report.calls.total, report.calls.failed) == (CALLS, 0)
     assert report.calls.refused + report.calls.dropped == CALLS // 10
     assert not report.has_failed
 

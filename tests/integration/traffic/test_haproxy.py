@@ -139,7 +139,7 @@ class Callers:
     """
 
     def __init__(self) -> None:
-        self.encoded = render(1).encoded
+        self.file_bytes = render(1).file_bytes
         self.texts: list[list[str]] = []
         self.ended_s: dict[str, float] = {}
         self.retried = 0
@@ -148,7 +148,7 @@ class Callers:
     def call(self, protocol: str, url: str) -> None:
         with PlateClient(url, retries=5) as client:
             while not self.is_over.is_set():
-                self.texts.append(client.recognize(self.encoded).texts)
+                self.texts.append(client.recognize(self.file_bytes).texts)
                 self.ended_s[protocol] = time.monotonic()
             self.retried += client.retried
 

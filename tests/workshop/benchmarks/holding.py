@@ -41,7 +41,7 @@ def holder() -> Iterator[Holder]:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        held = Holder(process)
-        held.hold(0)
-        yield held
+        process_holder = Holder(process)
+        process_holder.hold(0)
+        yield process_holder
         process.stdin.close()

@@ -61,14 +61,14 @@ def test_a_step_that_ends_early_has_failed(
 
 def test_faults_are_rows_and_what_broke_a_promise_is_wrong() -> None:
     counts = Counts(sent=9, answered=7, refused={"503": 1}, lost=1, longest_s=2.0)
-    kept = Fault("a wrong access", counts=counts, recover_s=4.0, notes=("a note", "another"))
-    found = report([kept, Fault("no memory", broken=("did not recover",))])
-    assert found.rows[0] == (
+    kept_fault = Fault("a wrong access", counts=counts, recover_s=4.0, notes=("a note", "another"))
+    result = report([kept_fault, Fault("no memory", broken=("did not recover",))])
+    assert result.rows[0] == (
         "a wrong access", "9", "7", "1", "1", "0", "2.00", "4.00", "a note; another"
     )  # fmt: skip
-    assert found.rows[1][7] == "not seen"
-    assert found.wrong == ("no memory: did not recover",)
-    assert found.figures == {"a wrong access, recovered, s": 4.0}
+    assert result.rows[1][7] == "not seen"
+    assert result.wrong == ("no memory: did not recover",)
+    assert result.figures == {"a wrong access, recovered, s": 4.0}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -85,24 +85,24 @@ class Decoder:
     def __init__(self, gpu: int | None) -> None:
         self.gpu = gpu
 
-    def decode(self, encoded: bytes, _: object) -> np.ndarray:
+    def decode(self, file_bytes: bytes, _: object) -> np.ndarray:
         return np.full((481, 641, 3), 128, np.uint8)
 
 
 def test_pixels_that_are_not_opencvs_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding_step, "JpegDecoder", Decoder)
-    found = decoding_step.compare_decoding(REHEARSAL)
-    assert len(found.wrong) == len(draw_files())
-    rejected = next(row for row in found.rows if row[0] == "cut off")
+    result = decoding_step.compare_decoding(REHEARSAL)
+    assert len(result.wrong) == len(draw_files())
+    rejected = next(row for row in result.rows if row[0] == "cut off")
     assert rejected[1:] == ("rejected", "641x481", "")
 
 
 def test_nvimagecodec_has_opencvs_pixels_and_its_time_is_measured() -> None:
-    found = decoding_step.compare_decoding(REHEARSAL)
-    rows = {row[0]: row[1:] for row in found.rows}
-    assert (rows["progressive"], found.wrong) == (("641x481", "641x481", "0.00"), ())
+    result = decoding_step.compare_decoding(REHEARSAL)
+    rows = {row[0]: row[1:] for row in result.rows}
+    assert (rows["progressive"], result.wrong) == (("641x481", "641x481", "0.00"), ())
     assert rows["four components"] == ("641x481", "left to OpenCV", "")
-    assert [*found.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
+    assert [*result.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
 
 
 SMI = """#!/bin/sh
@@ -127,17 +127,21 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_peak_of_the_server_s_gpu_stays(install) -> None:
-    asked = install(SMI)
+    arguments_file = install(SMI)
     with watch_gpu_memory() as memory:
-        wait(lambda: asked.exists() and len(asked.read_text().splitlines()) >= 4, "looks", 20.0)
+        wait(
+            lambda: arguments_file.exists() and len(arguments_file.read_text().splitlines()) >= 4,
+            "looks",
+            20.0,
+        )
     assert memory.peak_mib == 5000
-    assert asked.read_text().splitlines()[0].startswith("--id=2 --query-gpu=memory.used ")
+    assert arguments_file.read_text().splitlines()[0].startswith("--id=2 --query-gpu=memory.used ")
 
 
 def test_a_program_that_finds_no_gpu_tells_no_memory(install) -> None:
-    asked = install(FAILING)
+    arguments_file = install(FAILING)
     with watch_gpu_memory() as memory:
-        wait(asked.exists, "a look", 20.0)
+        wait(arguments_file.exists, "a look", 20.0)
     assert memory.peak_mib is None
 
 

@@ -23,7 +23,7 @@ def test_the_order_is_free_and_a_little_is_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changes", "message"),
     [
         ({"text": "A123BC17"}, "A123BC77: wanted the text 'A123BC77', got 'A123BC17'"),
         ({"xyxy": (10.0, 22.5, 110.0, 45.0)}, "A123BC77: wanted the box within 1 px, got 2.50 px"),
@@ -31,9 +31,9 @@ def test_the_order_is_free_and_a_little_is_nothing() -> None:
         ({"text_score": 0.75}, "A123BC77: wanted the text_score within 0.02, got 0.050"),
     ],
 )
-def test_each_difference_of_two_answers_is_named(changed: dict, message: str) -> None:
-    got = Plates((BUS, replace(CAR, **changed)))
-    assert differ(Plates((CAR, BUS)), got) == [message]
+def test_each_difference_of_two_answers_is_named(changes: dict, message: str) -> None:
+    compared_plates = Plates((BUS, replace(CAR, **changes)))
+    assert differ(Plates((CAR, BUS)), compared_plates) == [message]
 
 
 def test_a_plate_too_few_is_a_difference() -> None:
@@ -138,8 +138,8 @@ class Client:
 def test_answers_of_a_running_server_are_compared_by_their_kind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wanted = [Plates((CAR,)), Plates(()), Plates((CAR,))]  # pixels, crop, file
+    expected_plates = [Plates((CAR,)), Plates(()), Plates((CAR,))]  # pixels, crop, file
     monkeypatch.setattr(gpu_check, "PlateClient", Client)
-    monkeypatch.setattr(gpu_check, "recognize_on", lambda *_, **__: (wanted, []))
-    found = gpu_check.check_address("gate:8000", [render(1)])
-    assert found == ["1 plate, pixels: plates: wanted 1, got 0"]
+    monkeypatch.setattr(gpu_check, "recognize_on", lambda *_, **__: (expected_plates, []))
+    differences = gpu_check.check_address("gate:8000", [render(1)])
+    assert differences == ["1 plate, pixels: plates: wanted 1, got 0"]

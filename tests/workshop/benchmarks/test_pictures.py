@@ -11,9 +11,9 @@ from workshop.benchmarks.pictures import read, render
 def test_a_rendered_picture_is_what_its_file_decodes_to_every_time() -> None:
     picture = render(1, (160, 120))
     assert (picture.name, picture.plates) == ("1 plate", 1)
-    decoded = cv2.imdecode(np.frombuffer(picture.encoded, np.uint8), cv2.IMREAD_COLOR)
-    assert np.array_equal(picture.bgr, decoded)
-    assert picture.encoded == render(1, (160, 120)).encoded
+    decoded_bgr = cv2.imdecode(np.frombuffer(picture.file_bytes, np.uint8), cv2.IMREAD_COLOR)
+    assert np.array_equal(picture.bgr, decoded_bgr)
+    assert picture.file_bytes == render(1, (160, 120)).file_bytes
 
 
 def test_files_are_named_by_their_stems(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_files_are_named_by_their_stems(tmp_path: Path) -> None:
     cv2.imwrite(str(path), np.full((40, 60, 3), 7, np.uint8))
     (picture,) = read([path])
     assert (picture.name, picture.plates, picture.bgr.shape) == ("car", None, (40, 60, 3))
-    assert picture.encoded == path.read_bytes()
+    assert picture.file_bytes == path.read_bytes()
 
 
 def test_two_files_of_one_name_are_refused() -> None:

@@ -14,7 +14,7 @@ from orchestrator.plates import Plate
 from tests.scripted_networks import IDENTITY, logits_of, rows
 from workshop.evaluation.conditions.camera_conditions import EVERY_CONDITION, Condition
 from workshop.evaluation.datasets import LabelledPlate, write_labels
-from workshop.evaluation.detection import Detected
+from workshop.evaluation.detection import DetectedPicture
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
 from workshop.rendering.scenery import scene
 
@@ -25,13 +25,13 @@ MIDDLE = (34.0, 38.0, 94.0, 58.0)
 
 
 def infer(model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    (given,) = tensors.values()
+    (tensor,) = tensors.values()
     if model == "yolo":
-        high, wide = given.shape[1:3]
+        high, wide = tensor.shape[1:3]
         return {"output__0": rows((0.26 * wide, 0.4 * high, 0.74 * wide, 0.6 * high, 0.9))}
     if model == "stn":
-        return {"output__0": given, "output__1": IDENTITY.expand(len(given), 2, 3)}
-    return {"output__0": torch.stack([logits_of(READS, 10.0)] * len(given))}
+        return {"output__0": tensor, "output__1": IDENTITY.expand(len(tensor), 2, 3)}
+    return {"output__0": torch.stack([logits_of(READS, 10.0)] * len(tensor))}
 
 
 @contextmanager
@@ -63,9 +63,9 @@ HALF_LEFT = (0.0, 0.0, 50.0, 20.0)  # IoU 0.5
 FAR = (500.0, 0.0, 600.0, 20.0)
 
 
-def picture(*found, labels=(LEFT, RIGHT), ignored=()) -> Detected:
-    boxes, scores = zip(*found, strict=True) if found else ((), ())
-    return Detected("a.jpg", boxes, scores, labels, ignored)
+def picture(*detections, labels=(LEFT, RIGHT), ignored=()) -> DetectedPicture:
+    boxes, scores = zip(*detections, strict=True) if detections else ((), ())
+    return DetectedPicture("a.jpg", boxes, scores, labels, ignored)
 
 
 TEXT = "A001AA77"
@@ -76,19 +76,19 @@ def outcome(verdict: str, score: float = 0.9, width_px: float = 100.0) -> Outcom
     """Return a plate with this outcome."""
     if verdict == MISSED:
         return Outcome(Path("a.jpg"), LABEL)
-    read = "X001AA77" if verdict == WRONG else TEXT
-    shown = "" if verdict == NOT_SHOWN else read
+    read_text = "X001AA77" if verdict == WRONG else TEXT
+    shown_text = "" if verdict == NOT_SHOWN else read_text
     box = (0.0, 0.0, width_px, 20.0)
-    plate = Plate(box, 0.9, shown, score, read, candidates=((read, score),))
+    plate = Plate(box, 0.9, shown_text, score, read_text, candidates=((read_text, score),))
     return Outcome(Path("a.jpg"), LABEL, plate)
 
 
-def judged(
+def make_outcomes(
     exceptions: Mapping[Condition, list[Outcome]], plates: int = 2
 ) -> dict[Condition, list[Outcome]]:
     """So many plates, read under each condition but those named."""
-    read = [outcome(READ)] * plates
-    return {condition: exceptions.get(condition, read) for condition in EVERY_CONDITION}
+    outcomes = [outcome(READ)] * plates
+    return {condition: exceptions.get(condition, outcomes) for condition in EVERY_CONDITION}
 
 
 STREET_WH = (960, 720)
@@ -100,11 +100,11 @@ def write_streets(
     """Draw a street for each group of texts; label it in `labels.csv` and in YOLO format."""
     rows = ["image,text,type,x0,y0,x1,y1"]
     for index, texts in enumerate(streets):
-        drawn = scene(texts, size_wh, seed=index)
+        street = scene(texts, size_wh, seed=index)
         for images in ("images", "images/val"):
             (folder / images).mkdir(parents=True, exist_ok=True)
-            cv2.imwrite(str(folder / images / f"{index}.png"), drawn.picture)
-        boxes = drawn.xyxy.tolist()
+            cv2.imwrite(str(folder / images / f"{index}.png"), street.picture)
+        boxes = street.xyxy.tolist()
         for text, (x0, y0, x1, y1) in zip(texts, boxes, strict=True):
             rows.append(f"{index}.png,{text},std,{x0 - 9},{y0 - 9},{x1 + 9},{y1 + 9}")
         (folder / "labels/val").mkdir(parents=True, exist_ok=True)

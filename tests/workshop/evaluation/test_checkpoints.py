@@ -11,11 +11,17 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.stn import STN
 from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
-from workshop.evaluation.checkpoints import NEVER, UNTOLD, assemble, read_checkpoint, widen
+from workshop.evaluation.checkpoints import (
+    NEVER,
+    UNNAMED_ALPHABET,
+    assemble,
+    read_checkpoint,
+    widen,
+)
 
 
 @pytest.fixture
-def saved(tmp_path: Path):
+def save_content(tmp_path: Path):
     def save(content: object) -> Path:
         torch.save(content, tmp_path / "theirs.pth")
         return tmp_path / "theirs.pth"
@@ -23,12 +29,14 @@ def saved(tmp_path: Path):
     return save
 
 
-@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: {"epoch": 3, "net_state_dict": s}])
-def test_plain_and_wrapped_checkpoints_are_read(saved, wrap) -> None:
+@pytest.mark.parametrize(
+    "wrap", [lambda state: state, lambda state: {"epoch": 3, "net_state_dict": state}]
+)
+def test_plain_and_wrapped_checkpoints_are_read(save_content, wrap) -> None:
     state = STN().state_dict()
-    read = read_checkpoint("stn", saved(wrap(state)))
-    assert list(read) == list(state)
-    assert all(torch.equal(read[key], state[key]) for key in state)
+    read_state = read_checkpoint("stn", save_content(wrap(state)))
+    assert list(read_state) == list(state)
+    assert all(torch.equal(read_state[key], state[key]) for key in state)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +55,17 @@ def test_plain_and_wrapped_checkpoints_are_read(saved, wrap) -> None:
         ),
     ],
 )
-def test_anything_else_is_refused(saved, content: object, message: str) -> None:
+def test_anything_else_is_refused(save_content, content: object, message: str) -> None:
     with pytest.raises(WeightsError, match=message):
-        read_checkpoint("stn", saved(content))
+        read_checkpoint("stn", save_content(content))
 
 
-def test_a_tensor_of_another_shape_is_named(saved) -> None:
+def test_a_tensor_of_another_shape_is_named(save_content) -> None:
     state = STN().state_dict()
     key = next(iter(state))
     state[key] = torch.zeros(1, 2)
     with pytest.raises(WeightsError, match=rf"wanted stn's {key} \[.*\], got \[1, 2\]"):
-        read_checkpoint("stn", saved(state))
+        read_checkpoint("stn", save_content(state))
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -66,11 +74,11 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         read_checkpoint("stn", tmp_path / "x.pth")
 
 
-def test_a_folder_is_assembled_of_theirs_and_ours(saved, tmp_path: Path) -> None:
+def test_a_folder_is_assembled_of_theirs_and_ours(save_content, tmp_path: Path) -> None:
     theirs = STN().state_dict()
     folder = tmp_path / "assembled"
     folder.mkdir()
-    digests = assemble({"stn": saved(theirs)}, WEIGHTS, folder)
+    digests = assemble({"stn": save_content(theirs)}, WEIGHTS, folder)
     assert digests["yolo"] == check_listed(WEIGHTS / NETWORKS["yolo"].weights)
     assert all(len(digest) == 64 for digest in digests.values())
     assert all(check_listed(folder / network.weights) for network in NETWORKS.values())
@@ -83,20 +91,20 @@ def reader() -> dict[str, torch.Tensor]:
     return NETWORKS["lprnet"].build(russian(), 1).state_dict()
 
 
-def test_an_assembled_reader_says_its_alphabet(saved, reader, tmp_path: Path) -> None:
+def test_an_assembled_reader_says_its_alphabet(save_content, reader, tmp_path: Path) -> None:
     folder = tmp_path / "assembled"
     folder.mkdir()
-    assemble({"lprnet": saved(reader)}, WEIGHTS, folder)
+    assemble({"lprnet": save_content(reader)}, WEIGHTS, folder)
     assert pop_alphabet(read_state(folder / "lprnet.pth")) == russian().alphabet
 
 
-def test_the_alphabet_of_a_reader_is_none_of_its_weights(saved, reader) -> None:
-    state = read_checkpoint("lprnet", saved(with_alphabet(reader, russian().alphabet)))
+def test_the_alphabet_of_a_reader_is_none_of_its_weights(save_content, reader) -> None:
+    state = read_checkpoint("lprnet", save_content(with_alphabet(reader, russian().alphabet)))
     assert list(state) == list(reader)
 
 
-def test_a_reader_of_the_same_characters_in_another_order_is_refused(saved, reader) -> None:
-    file = saved(with_alphabet(reader, russian().alphabet[::-1]))
+def test_a_reader_of_the_same_characters_in_another_order_is_refused(save_content, reader) -> None:
+    file = save_content(with_alphabet(reader, russian().alphabet[::-1]))
     with pytest.raises(WeightsError, match=r"theirs.pth: wanted a reader of the formats' alphabet"):
         read_checkpoint("lprnet", file)
 
@@ -112,10 +120,14 @@ def test_an_8_bit_file_that_is_not_the_listed_one_is_refused(tmp_path: Path, nam
         assemble({}, base, folder)
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_a_reader_from_before_diplomats_never_reads_their_letter(saved, told: bool) -> None:
-    old = LPRNet(len(UNTOLD) + 1).state_dict()
-    state = read_checkpoint("lprnet", saved(with_alphabet(old, UNTOLD) if told else old))
+@pytest.mark.parametrize("has_alphabet", [True, False])
+def test_a_reader_from_before_diplomats_never_reads_their_letter(
+    save_content, has_alphabet: bool
+) -> None:
+    old = LPRNet(len(UNNAMED_ALPHABET) + 1).state_dict()
+    state = read_checkpoint(
+        "lprnet", save_content(with_alphabet(old, UNNAMED_ALPHABET) if has_alphabet else old)
+    )
     assert state["container.bias"].shape == (russian().classes,)
     assert state["container.bias"][russian().alphabet.index("D")] == NEVER
 
@@ -129,7 +141,7 @@ def network(classes: int) -> LPRNet:
 @pytest.mark.parametrize("more", ["D", "DF"])
 def test_a_wider_reader_says_what_it_said_and_never_the_new_characters(more: str) -> None:
     narrow, wide = network(23), LPRNet(23 + len(more)).eval()
-    wide.load_state_dict(widen(narrow.state_dict(), UNTOLD, UNTOLD + more))
+    wide.load_state_dict(widen(narrow.state_dict(), UNNAMED_ALPHABET, UNNAMED_ALPHABET + more))
     crops = torch.rand(2, 3, 24, 94)
     logits = wide(crops)
     torch.testing.assert_close(logits[:, [*range(22), -1]], narrow(crops), atol=1e-5, rtol=1e-4)
@@ -139,19 +151,19 @@ def test_a_wider_reader_says_what_it_said_and_never_the_new_characters(more: str
 def test_the_weights_given_stay_as_they_are() -> None:
     state = network(23).state_dict()
     before = state["container.weight"].clone()
-    widen(state, UNTOLD, UNTOLD + "D")
+    widen(state, UNNAMED_ALPHABET, UNNAMED_ALPHABET + "D")
     assert torch.equal(state["container.weight"], before)
 
 
 @pytest.mark.parametrize(
-    ("classes", "wanted"),
+    ("classes", "alphabet"),
     [
-        pytest.param(23, "D" + UNTOLD, id="another order"),
-        pytest.param(24, UNTOLD + "D", id="more classes than characters"),
+        pytest.param(23, "D" + UNNAMED_ALPHABET, id="another order"),
+        pytest.param(24, UNNAMED_ALPHABET + "D", id="more classes than characters"),
     ],
 )
 def test_an_alphabet_that_does_not_begin_with_the_old_one_is_refused(
-    classes: int, wanted: str
+    classes: int, alphabet: str
 ) -> None:
     with pytest.raises(WeightsError, match=r"reader: wanted the first characters of .*, got"):
-        widen(network(classes).state_dict(), UNTOLD, wanted)
+        widen(network(classes).state_dict(), UNNAMED_ALPHABET, alphabet)

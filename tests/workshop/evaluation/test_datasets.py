@@ -139,9 +139,9 @@ def test_a_missing_folder_and_missing_labels_are_named(tmp_path: Path) -> None:
 
 
 def test_yolo_boxes_become_pixels(yolo) -> None:
-    labelled, background = read_boxes(yolo("0 0.5 0.25 0.1 0.5\n\n0 0.1 0.1 0.2 0.2\n"), "val")
-    assert labelled.labels((200, 100))[0] == pytest.approx((90, 0, 110, 50))
-    assert labelled.labels((200, 100))[1] == pytest.approx((0, 0, 40, 20))
+    with_plates, background = read_boxes(yolo("0 0.5 0.25 0.1 0.5\n\n0 0.1 0.1 0.2 0.2\n"), "val")
+    assert with_plates.labels((200, 100))[0] == pytest.approx((90, 0, 110, 50))
+    assert with_plates.labels((200, 100))[1] == pytest.approx((0, 0, 40, 20))
     assert background.path.name == "b.png"
     assert background.labels((200, 100)) == []
 

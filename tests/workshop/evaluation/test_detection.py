@@ -7,7 +7,7 @@ from pycocotools.cocoeval import COCOeval
 
 from tests.workshop.evaluation.scripted import FAR, HALF_LEFT, LEFT, NEAR_LEFT, RIGHT, picture
 from workshop.evaluation.detection import (
-    Detected,
+    DetectedPicture,
     Match,
     average_precision,
     curve_of,
@@ -57,7 +57,7 @@ OUT_OF_RANGE = 1e9
 
 def index(annotations, pictures: int) -> COCO:
     coco = COCO()
-    numbered = [{"id": number, **one} for number, one in enumerate(annotations, 1)]
+    numbered = [{"id": number, **facts} for number, facts in enumerate(annotations, 1)]
     images = [{"id": number} for number in range(pictures)]
     coco.dataset = {"images": images, "annotations": numbered, "categories": [{"id": 1}]}
     coco.createIndex()
@@ -71,20 +71,20 @@ def annotation(image: int, xyxy, **others):
     return {"image_id": image, "category_id": 1, "bbox": bbox, "area": area, "iscrowd": 0, **others}
 
 
-def precisions_of_coco(pictures: list[Detected], recalls=None) -> list[float]:
+def precisions_of_coco(pictures: list[DetectedPicture], recalls=None) -> list[float]:
     """AP at IoU 0.50, 0.55, ..., 0.95, over the recalls given or at the middles of their steps."""
-    labels = [annotation(i, box) for i, one in enumerate(pictures) for box in one.labels]
+    labels = [annotation(i, box) for i, picture in enumerate(pictures) for box in picture.labels]
     ignored = [
         annotation(i, box, area=OUT_OF_RANGE)
-        for i, one in enumerate(pictures)
-        for box in one.ignored
+        for i, picture in enumerate(pictures)
+        for box in picture.ignored
     ]
-    found = [
+    detections = [
         annotation(i, box, score=score)
-        for i, one in enumerate(pictures)
-        for box, score in zip(one.boxes, one.scores, strict=True)
+        for i, picture in enumerate(pictures)
+        for box, score in zip(picture.boxes, picture.scores, strict=True)
     ]
-    truth, answers = index(labels + ignored, len(pictures)), index(found, len(pictures))
+    truth, answers = index(labels + ignored, len(pictures)), index(detections, len(pictures))
     evaluator = COCOeval(truth, answers, "bbox")
     evaluator.params.maxDets = [1000]
     evaluator.params.areaRng, evaluator.params.areaRngLbl = [[0.0, OUT_OF_RANGE / 2]], ["all"]
@@ -95,7 +95,7 @@ def precisions_of_coco(pictures: list[Detected], recalls=None) -> list[float]:
     return evaluator.eval["precision"][:, :, 0, 0, 0].mean(axis=1).tolist()
 
 
-def draw_street(seed: int) -> list[Detected]:
+def draw_street(seed: int) -> list[DetectedPicture]:
     """Pictures with labels, shifted and doubled detections of most of them, and false alarms."""
     random = np.random.default_rng(seed)
     pictures = []
@@ -104,13 +104,13 @@ def draw_street(seed: int) -> list[Detected]:
         sizes = random.uniform((30, 8), (160, 40), corners.shape)
         labels = np.hstack((corners, corners + sizes))
         doubled = labels[random.uniform(size=len(labels)) < 0.4]
-        found = np.vstack((labels[random.uniform(size=len(labels)) < 0.85], doubled))
-        found = found + random.normal(0, 3, found.shape)
+        hits = np.vstack((labels[random.uniform(size=len(labels)) < 0.85], doubled))
+        hits = hits + random.normal(0, 3, hits.shape)
         alarms = random.uniform(0, 900, (random.integers(0, 4), 2))
-        boxes = np.vstack((found, np.hstack((alarms, alarms + 40))))
+        boxes = np.vstack((hits, np.hstack((alarms, alarms + 40))))
         scores = random.uniform(size=len(boxes))
         pictures.append(
-            Detected(str(number), tuple(map(tuple, boxes.tolist())), tuple(scores.tolist()),
+            DetectedPicture(str(number), tuple(map(tuple, boxes.tolist())), tuple(scores.tolist()),
                      tuple(map(tuple, labels.tolist())))
         )  # fmt: skip
     return pictures
@@ -119,10 +119,10 @@ def draw_street(seed: int) -> list[Detected]:
 @pytest.mark.parametrize("seed", range(8))
 def test_random_streets_have_the_precision_that_coco_finds(seed: int) -> None:
     pictures = draw_street(seed)
-    result, wanted = measure_detection(pictures, 0.5), precisions_of_coco(pictures)
+    result, expected_precisions = measure_detection(pictures, 0.5), precisions_of_coco(pictures)
     assert 0.1 < result.map50_95 < result.map50 < 1
-    assert result.map50 == pytest.approx(wanted[0], abs=1e-9)
-    assert result.map50_95 == pytest.approx(sum(wanted) / 10, abs=1e-9)
+    assert result.map50 == pytest.approx(expected_precisions[0], abs=1e-9)
+    assert result.map50_95 == pytest.approx(sum(expected_precisions) / 10, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -151,9 +151,9 @@ def test_cocos_own_recalls_differ_by_a_hundredth_at_most(seed: int) -> None:
         ),
     ],
 )
-def test_edge_cases_have_the_precision_that_coco_finds(pictures: list[Detected]) -> None:
-    wanted = precisions_of_coco(pictures)[0]
-    assert average_precision(curve_of(pictures)) == pytest.approx(wanted, abs=1e-9)
+def test_edge_cases_have_the_precision_that_coco_finds(pictures: list[DetectedPicture]) -> None:
+    expected_precisions = precisions_of_coco(pictures)[0]
+    assert average_precision(curve_of(pictures)) == pytest.approx(expected_precisions, abs=1e-9)
 
 
 def test_ties_count_as_in_the_order_that_is_worst_for_us() -> None:

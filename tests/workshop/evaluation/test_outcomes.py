@@ -21,9 +21,9 @@ def label(text: str = "A001AA77", kind: str = "std") -> LabelledPlate:
     return LabelledPlate(text, kind, REGION)
 
 
-def plate(text: str, score: float, *, shown: bool = True, xyxy=INSIDE, **others) -> Plate:
+def plate(text: str, score: float, *, is_shown: bool = True, xyxy=INSIDE, **others) -> Plate:
     return Plate(
-        xyxy, 0.9, text if shown else "", score, text, candidates=((text, score),), **others
+        xyxy, 0.9, text if is_shown else "", score, text, candidates=((text, score),), **others
     )
 
 
@@ -33,20 +33,20 @@ def verdict(*plates: Plate) -> str:
 
 
 @pytest.mark.parametrize(
-    ("plates", "wanted"),
+    ("plates", "expected_verdict"),
     [
         pytest.param((), "missed", id="nothing found"),
         pytest.param((plate("A001AA77", 0.9, xyxy=OUTSIDE),), "missed", id="found elsewhere"),
         pytest.param((plate("A001AA77", 0.9),), "read", id="read"),
         pytest.param((plate("A001AA71", 0.9),), "wrong", id="wrong"),
-        pytest.param((plate("A001AA77", 0.1, shown=False),), "not shown", id="unsure"),
+        pytest.param((plate("A001AA77", 0.1, is_shown=False),), "not shown", id="unsure"),
         pytest.param(
             (plate("A001AA71", 0.9), plate("A001AA77", 0.8)), "read", id="any right answer counts"
         ),
     ],
 )
-def test_verdicts(plates: tuple[Plate, ...], wanted: str) -> None:
-    assert verdict(*plates) == wanted
+def test_verdicts(plates: tuple[Plate, ...], expected_verdict: str) -> None:
+    assert verdict(*plates) == expected_verdict
 
 
 def test_of_two_wrong_answers_the_better_detection_counts() -> None:
@@ -64,7 +64,7 @@ def test_figures_of_a_case_by_hand() -> None:
     outcomes = [
         Outcome(PICTURE, label(), plate("A001AA77", 0.95), "A001AA77"),
         Outcome(PICTURE, label(), plate("A001AA7", 0.85), "A001AA7"),
-        Outcome(PICTURE, label(), plate("A001AA77", 0.15, shown=False), "H001AA77"),
+        Outcome(PICTURE, label(), plate("A001AA77", 0.15, is_shown=False), "H001AA77"),
         Outcome(PICTURE, label()),
         Outcome(PICTURE, label("AB12377", "other"), plate("AB12377", 0.9), "AB12377"),
         Outcome(PICTURE, label("A", "bad"), plate("B001AA77", 0.9), "B001AA77"),

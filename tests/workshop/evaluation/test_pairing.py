@@ -38,9 +38,9 @@ def test_plates_that_only_one_reads_are_won_and_lost() -> None:
     old = [plate("a", "not shown"), plate("b"), plate("c"), plate("d", "wrong")]
     (test,) = pair(new, old).tests
     assert (test.type, test.plates, test.p_value) == ("std", 4, 1.0)
-    assert [one.new.image for one in test.won] == ["a"]
-    assert [one.old.verdict for one in test.won] == ["not shown"]
-    assert [one.new.image for one in test.lost] == ["b"]
+    assert [change.new.image for change in test.won] == ["a"]
+    assert [change.old.verdict for change in test.won] == ["not shown"]
+    assert [change.new.image for change in test.lost] == ["b"]
 
 
 def test_each_type_has_a_test_of_its_own_and_unreadable_plates_none() -> None:

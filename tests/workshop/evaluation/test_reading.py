@@ -20,7 +20,7 @@ from workshop.evaluation.reading import (
 
 
 @pytest.mark.parametrize(
-    ("wanted", "read", "edits"),
+    ("label", "read_text", "edits"),
     [
         ("", "", 0),
         ("A001AA77", "A001AA77", 0),
@@ -31,12 +31,12 @@ from workshop.evaluation.reading import (
         ("P090HM102", "B090MH102", 3),
     ],
 )
-def test_edit_distance_counts_the_fewest_edits(wanted: str, read: str, edits: int) -> None:
-    assert edit_distance(wanted, read) == edits
+def test_edit_distance_counts_the_fewest_edits(label: str, read_text: str, edits: int) -> None:
+    assert edit_distance(label, read_text) == edits
 
 
 @pytest.mark.parametrize(
-    ("wanted", "read", "pairs"),
+    ("label", "read_text", "pairs"),
     [
         pytest.param("A1B", "A7B", [("A", "A"), ("1", "7"), ("B", "B")], id="one length"),
         pytest.param("A12", "A2", [("A", "A"), ("1", ""), ("2", "2")], id="one left out"),
@@ -44,8 +44,8 @@ def test_edit_distance_counts_the_fewest_edits(wanted: str, read: str, edits: in
         pytest.param("A1", "", [("A", ""), ("1", "")], id="nothing read"),
     ],
 )
-def test_texts_are_aligned(wanted: str, read: str, pairs: list[tuple[str, str]]) -> None:
-    assert align(wanted, read) == pairs
+def test_texts_are_aligned(label: str, read_text: str, pairs: list[tuple[str, str]]) -> None:
+    assert align(label, read_text) == pairs
 
 
 def test_the_character_error_rate_weighs_characters_not_texts() -> None:
@@ -59,8 +59,8 @@ def test_nothing_has_no_character_error_rate() -> None:
 
 def test_confusions_come_most_frequent_first() -> None:
     pairs = [("M1", "H1"), ("M2", "H2"), ("77", "7"), ("B", "B"), ("A", "AX")]
-    counted = count_confusions(pairs)
-    assert counted == [Confusion("M", "H", 2), Confusion("", "X", 1), Confusion("7", "", 1)]
+    confusions = count_confusions(pairs)
+    assert confusions == [Confusion("M", "H", 2), Confusion("", "X", 1), Confusion("7", "", 1)]
 
 
 SCORES = [0.95, 0.85, 0.55, 0.52, 0.15]
@@ -69,7 +69,7 @@ RIGHT = [True, True, True, False, False]
 
 def test_bins_hold_counts_mean_scores_and_accuracy() -> None:
     diagram = reliability(SCORES, RIGHT)
-    assert [one.count for one in diagram] == [0, 1, 0, 0, 0, 2, 0, 0, 1, 1]
+    assert [reliability_bin.count for reliability_bin in diagram] == [0, 1, 0, 0, 0, 2, 0, 0, 1, 1]
     assert diagram[5].score == pytest.approx(0.535)
     assert diagram[5].accuracy == 0.5
     assert diagram[0].accuracy is None
@@ -93,7 +93,7 @@ def test_bins_of_equal_mass_hold_equally_many() -> None:
 def test_readings_of_one_score_share_a_bin_whatever_their_order() -> None:
     scores, right = [0.9, 0.5, 0.5, 0.5], [True, True, False, False]
     bins = equal_mass_reliability(scores, right, bins=2)
-    assert [one.count for one in bins] == [3, 1]
+    assert [reliability_bin.count for reliability_bin in bins] == [3, 1]
     assert equal_mass_reliability(scores[::-1], right[::-1], bins=2) == bins
 
 

@@ -24,7 +24,7 @@ SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
 
 
 @pytest.mark.parametrize(
-    ("formats", "read", "free_texts"),
+    ("formats", "read_texts", "free_texts"),
     [
         # The flat crops of both boxes, and the unfolded ones of the square one.
         pytest.param(BOTH, ("A001AA", "", *["123ABC"] * 3), ("A001AA", "123ABC"), id="two lines"),
@@ -36,9 +36,9 @@ SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
     ],
 )
 def test_a_plate_is_read_freely_from_what_its_text_was_read_from(
-    formats: Formats, read: tuple[str, ...], free_texts: tuple[str, ...]
+    formats: Formats, read_texts: tuple[str, ...], free_texts: tuple[str, ...]
 ) -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), read * 2)  # once more for the free text
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), read_texts * 2)  # once more for the free text
     answer = recognize_here(infer, Settings(), formats).read(picture())
     assert answer.free_texts == free_texts
 

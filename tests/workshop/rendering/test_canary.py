@@ -29,8 +29,8 @@ def test_weights_of_another_alphabet_keep_their_canary(tmp_path: Path, capsys) -
     list_sums(tmp_path)
     with pytest.raises(SystemExit, match="2"):
         main(["--out", str(tmp_path)])
-    told = capsys.readouterr().err
-    assert told.startswith(
+    error_output = capsys.readouterr().err
+    assert error_output.startswith(
         f"workshop.rendering.canary: {tmp_path}: wanted plate formats in the alphabet"
     )
     assert (tmp_path / "canary.txt").read_text() == "123ABC02\n"
@@ -40,8 +40,8 @@ def test_weights_of_another_alphabet_keep_their_canary(tmp_path: Path, capsys) -
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["--out", str(tmp_path / "none")])
-    told = f"workshop.rendering.canary: weights: no such folder: {tmp_path / 'none'}\n"
-    assert capsys.readouterr().err == told
+    expected_output = f"workshop.rendering.canary: weights: no such folder: {tmp_path / 'none'}\n"
+    assert capsys.readouterr().err == expected_output
 
 
 def test_the_networks_read_what_the_command_writes_beside_their_weights(tmp_path: Path) -> None:

@@ -18,20 +18,20 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_plate_fills_its_picture_and_lies_within_it() -> None:
-    drawn = list(draw_close_ups(russia(), 16, seed=1))
-    for one in drawn:
-        height, width = one.picture.shape[:2]
-        x0, y0, x1, y1 = one.region
+    close_ups = list(draw_close_ups(russia(), 16, seed=1))
+    for close_up in close_ups:
+        height, width = close_up.picture.shape[:2]
+        x0, y0, x1, y1 = close_up.region
         assert 0 <= x0 < x1 <= width + 1e-6
         assert 0 <= y0 < y1 <= height + 1e-6
         assert 0.35 <= (x1 - x0) / width <= 1
-    assert {one.picture.shape[:2] for one in drawn} > {(300, 400)}
+    assert {close_up.picture.shape[:2] for close_up in close_ups} > {(300, 400)}
 
 
 def test_every_fourth_picture_is_a_tight_crop() -> None:
-    for one in list(draw_close_ups(russia(), 8, seed=2))[3::4]:
-        height, width = one.picture.shape[:2]
-        x0, y0, x1, y1 = one.region
+    for close_up in list(draw_close_ups(russia(), 8, seed=2))[3::4]:
+        height, width = close_up.picture.shape[:2]
+        x0, y0, x1, y1 = close_up.region
         assert 120 <= width <= 200
         assert x1 - x0 >= 0.79 * width
         assert y1 - y0 >= 0.79 * height - 1

@@ -62,7 +62,7 @@ def test_a_country_draws_plates_of_its_formats_with_the_renderer_beside_them(
 def test_two_countries_in_one_process_keep_their_own_renderers(tmp_path: Path) -> None:
     dark = country_of(write(tmp_path / "dark"))
     light = country_of(write(tmp_path / "light", PLAIN.replace("zeros", "ones")))
-    assert [one.plate_of("12AB").picture.max() for one in (dark, light)] == [0, 1]
+    assert [country.plate_of("12AB").picture.max() for country in (dark, light)] == [0, 1]
 
 
 def test_a_text_of_two_lines_is_told_by_its_break(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_wide_plate_of_two_lines_would_be_read_as_one(tmp_path: Path) -> None:
 def test_russia_draws_its_formats_and_refuses_made_up_ones(tmp_path: Path) -> None:
     file = tmp_path / "formats.toml"
     russian = RUSSIA.read_text()
-    assert {one.name for one in russia().formats.format} == {*LOOKS}
+    assert {plate_format.name for plate_format in russia().formats.format} == {*LOOKS}
     file.write_text(russian.replace('["LDDDLLRR", "LDDDLLRRR"]', '["DDDDLLD"]'))
     with pytest.raises(SettingsError, match=r"layout DDDDLLD of ru_car: .* has LDDDLL and two or"):
         country_of(file)
@@ -171,7 +171,7 @@ def draw(rng, format_name, *, text, glyphs):
 
 
 @pytest.mark.parametrize(
-    ("line", "got"),
+    ("line", "found_error"),
     [
         pytest.param("raise SystemExit(3)", "SystemExit: 3", id="an exit"),
         pytest.param("raise ValueError('no\\n  such plate')", "no such plate", id="two lines"),
@@ -181,10 +181,10 @@ def draw(rng, format_name, *, text, glyphs):
     ],
 )
 def test_an_error_of_a_renderer_is_one_line_with_the_layout(
-    tmp_path: Path, line: str, got: str
+    tmp_path: Path, line: str, found_error: str
 ) -> None:
     file = write(tmp_path, line, code=BARE)
-    with pytest.raises(SettingsError, match=rf"wanted a plate .*, got: {got}$") as error:
+    with pytest.raises(SettingsError, match=rf"wanted a plate .*, got: {found_error}$") as error:
         country_of(file)
     assert str(error.value).startswith(f"{file}: layout DDLL of car: renderer: ")
     assert "\n" not in str(error.value)

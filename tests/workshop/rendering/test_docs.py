@@ -40,9 +40,9 @@ def test_samples_of_atlantis_have_its_formats(country: Country) -> None:
 
 
 def test_a_street_of_atlantis_has_long_and_square_plates(country: Country) -> None:
-    drawn = scene(["17AC123", "01MN/456"], (800, 600), country=country)
-    width, height = drawn.xyxy[:, 2] - drawn.xyxy[:, 0], drawn.xyxy[:, 3] - drawn.xyxy[:, 1]
-    assert drawn.texts == ("17AC123", "01MN456")
+    street = scene(["17AC123", "01MN/456"], (800, 600), country=country)
+    width, height = street.xyxy[:, 2] - street.xyxy[:, 0], street.xyxy[:, 3] - street.xyxy[:, 1]
+    assert street.texts == ("17AC123", "01MN456")
     assert (width / height).tolist() == pytest.approx([480 / 110, 300 / 200], rel=0.2)
 
 

@@ -25,14 +25,14 @@ def test_russian_plates_are_there_as_they_are(neighbours: Country) -> None:
 
 def test_every_neighbour_has_a_sign_and_every_plate_of_one_bears_it(neighbours: Country) -> None:
     formats = neighbours.formats
-    signs = {one.code: one.sign for one in formats.country}
-    foreign = [one for one in formats.format if not one.name.startswith("ru_")]
-    assert {one.name[:2] for one in foreign} == set(signs)
-    for one in foreign:
-        for layout in one.layouts:
+    signs = {country.code: country.sign for country in formats.country}
+    foreign = [form for form in formats.format if not form.name.startswith("ru_")]
+    assert {form.name[:2] for form in foreign} == set(signs)
+    for form in foreign:
+        for layout in form.layouts:
             text = fill(np.random.default_rng(0), layout, formats)
-            assert text.count(signs[one.name[:2]]) == 1
-            assert formats.format_of(text) == one.name
+            assert text.count(signs[form.name[:2]]) == 1
+            assert formats.format_of(text) == form.name
             assert formats.shown(text).isascii()
 
 

@@ -12,7 +12,7 @@ SHIPPED = PROJECT / "orchestrator" / "serving" / "gateway" / "http" / "page"
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def new_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with the samples, drawn now."""
     folder = tmp_path_factory.mktemp("samples")
     main(["--out", str(folder)])
@@ -24,7 +24,7 @@ def test_the_page_has_the_samples() -> None:
 
 
 @pytest.mark.parametrize("name", PAGE_SAMPLES)
-def test_a_sample_is_what_is_drawn(written: Path, name: str) -> None:
-    shipped, drawn = (cv2.imread(str(folder / name)) for folder in (SHIPPED, written))
-    assert shipped.shape == drawn.shape
-    assert np.abs(shipped.astype(int) - drawn.astype(int)).mean() < 2
+def test_a_sample_is_what_is_drawn(new_samples: Path, name: str) -> None:
+    shipped_bgr, drawn_bgr = (cv2.imread(str(folder / name)) for folder in (SHIPPED, new_samples))
+    assert shipped_bgr.shape == drawn_bgr.shape
+    assert np.abs(shipped_bgr.astype(int) - drawn_bgr.astype(int)).mean() < 2

@@ -25,22 +25,25 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_the_formats_come_in_turn_the_first_one_as_the_standard() -> None:
     kazakhstan = country_of(FILE)
-    drawn = list(draw_pictures(kazakhstan, 8, seed=1))
-    assert [one.type for one in drawn] == ["std", *["other"] * 6, "std"]
-    names = [one.name for one in kazakhstan.formats.format]
+    pictures = list(draw_pictures(kazakhstan, 8, seed=1))
+    assert [picture.type for picture in pictures] == ["std", *["other"] * 6, "std"]
+    names = [form.name for form in kazakhstan.formats.format]
     lines = [1, 1, 1, 2, 2, 1, 2, 1]
-    read = [kazakhstan.formats.format_of(one.text, n) for one, n in zip(drawn, lines, strict=True)]
-    assert read == [*names, names[0]]
+    formats = [
+        kazakhstan.formats.format_of(picture.text, line_count)
+        for picture, line_count in zip(pictures, lines, strict=True)
+    ]
+    assert formats == [*names, names[0]]
 
 
 def test_regions_hold_something_light_within_the_picture() -> None:
-    (one,) = draw_pictures(country_of(FILE), 1, seed=3)
-    height, width = one.picture.shape[:2]
-    x0, y0, x1, y1 = one.region
+    (drawing,) = draw_pictures(country_of(FILE), 1, seed=3)
+    height, width = drawing.picture.shape[:2]
+    x0, y0, x1, y1 = drawing.region
     assert 0 <= x0 < x1 <= width
     assert 0 <= y0 < y1 <= height
-    inner = one.picture[round(y0) : round(y1), round(x0) : round(x1)]
-    assert np.percentile(inner, 70) > np.median(one.picture)
+    inner = drawing.picture[round(y0) : round(y1), round(x0) : round(x1)]
+    assert np.percentile(inner, 70) > np.median(drawing.picture)
 
 
 @pytest.mark.usefixtures("small")
@@ -58,11 +61,11 @@ def test_roads_are_labelled_like_parked_cars_and_come_by_their_share() -> None:
     parked, mixed, roads = (
         list(draw_pictures(kazakhstan, 3, seed=4, roads=share)) for share in (0.0, 0.5, 1.0)
     )
-    assert [road.format for road in roads] == [one.format for one in parked]
+    assert [road.format for road in roads] == [drawing.format for drawing in parked]
     assert len({road.text for road in roads}) == 3
     assert all(road.picture.shape[1] == 960 for road in roads)
     assert all(road.region[2] - road.region[0] < 170 for road in roads)
-    assert [one.picture.shape[1] == 960 for one in mixed] == [False, False, True]
+    assert [drawing.picture.shape[1] == 960 for drawing in mixed] == [False, False, True]
 
 
 def test_a_folder_that_has_something_in_it_is_left_alone(tmp_path: Path) -> None:

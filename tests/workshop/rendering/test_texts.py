@@ -20,9 +20,9 @@ def texts_of(formats: Formats, name: str | None = None) -> list[str]:
 
 @pytest.mark.parametrize("name", [form.name for form in russian().format])
 def test_a_text_has_the_format_that_was_asked_for(name: str) -> None:
-    (one,) = (form for form in russian().format if form.name == name)
-    layouts = {layout_of(text, one, russian()) for text in texts_of(russian(), name)}
-    assert layouts == set(one.layouts)
+    (plate_format,) = (form for form in russian().format if form.name == name)
+    layouts = {layout_of(text, plate_format, russian()) for text in texts_of(russian(), name)}
+    assert layouts == set(plate_format.layouts)
 
 
 def test_every_character_and_region_of_the_layout_is_drawn() -> None:

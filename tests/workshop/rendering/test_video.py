@@ -20,8 +20,8 @@ ENCODERS = [
 
 @pytest.fixture(scope="module")
 def street() -> Bgr:
-    drawn = scene(["A123BC77"], (640, 480), seed=1).picture
-    return cv2.resize(drawn, (320, 180), interpolation=cv2.INTER_AREA).astype(np.uint8)
+    street_bgr = scene(["A123BC77"], (640, 480), seed=1).picture
+    return cv2.resize(street_bgr, (320, 180), interpolation=cv2.INTER_AREA).astype(np.uint8)
 
 
 def drift(picture: Bgr, count: int = 6) -> list[Bgr]:
@@ -45,10 +45,10 @@ def test_frames_of_two_sizes_are_refused() -> None:
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_every_codec_gives_each_frame_back_in_its_turn(encoder: Encoder, street: Bgr) -> None:
     frames = drift(street)
-    seen = transcode(frames, encoder)
-    assert len(seen) == len(frames)
-    assert min(cv2.PSNR(*pair) for pair in zip(frames, seen, strict=True)) > 30
-    assert cv2.PSNR(frames[0], seen[1]) < 30
+    frames_back = transcode(frames, encoder)
+    assert len(frames_back) == len(frames)
+    assert min(cv2.PSNR(*pair) for pair in zip(frames, frames_back, strict=True)) > 30
+    assert cv2.PSNR(frames[0], frames_back[1]) < 30
 
 
 @pytest.mark.parametrize("size_wh", [(2, 2), (17, 9), (61, 33), (94, 24)])
@@ -61,7 +61,7 @@ def test_any_size_comes_back(seed: int, size_wh: tuple[int, int], street: Bgr) -
 def test_fewer_bits_show(street: Bgr) -> None:
     poor, rich = (Encoder("libx264", {"preset": "veryfast"}, 50, bits) for bits in (0.05, 0.8))
     frames = drift(street)
-    losses = [cv2.PSNR(frames[-1], transcode(frames, one)[-1]) for one in (poor, rich)]
+    losses = [cv2.PSNR(frames[-1], transcode(frames, encoder)[-1]) for encoder in (poor, rich)]
     assert losses[0] + 3 < losses[1]
 
 
@@ -73,10 +73,10 @@ def test_the_rate_of_a_small_picture_is_not_below_what_x264_counts() -> None:
 
 def test_the_same_seed_gives_the_same_frame_and_leaves_the_picture_alone(street: Bgr) -> None:
     before = street.copy()
-    one, other = (as_frame(np.random.default_rng(5), street) for _ in range(2))
-    assert np.array_equal(one, other)
+    first, other = (as_frame(np.random.default_rng(5), street) for _ in range(2))
+    assert np.array_equal(first, other)
     assert np.array_equal(street, before)
-    assert not np.array_equal(one, street)
+    assert not np.array_equal(first, street)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -88,6 +88,8 @@ def test_a_frame_stands_where_its_picture_stands(seed: int, street: Bgr) -> None
 
 def test_all_codecs_are_drawn() -> None:
     rng = np.random.default_rng(0)
-    drawn = [random_encoder(rng) for _ in range(60)]
-    assert {one.codec for one in drawn} == {"libx264", "mpeg4", "mjpeg"}
-    assert {one.bits_per_pixel is None for one in drawn if one.codec == "libx264"} == {True, False}
+    encoders = [random_encoder(rng) for _ in range(60)]
+    assert {encoder.codec for encoder in encoders} == {"libx264", "mpeg4", "mjpeg"}
+    assert {
+        encoder.bits_per_pixel is None for encoder in encoders if encoder.codec == "libx264"
+    } == {True, False}

@@ -123,7 +123,7 @@ def test_git_ignores_a_new_folder_and_an_old_one_stays_as_it_was(tmp_path: Path)
     prepare_folder(tmp_path / "reports" / "new")
     assert (tmp_path / "reports" / "new" / ".gitignore").read_text() == "*\n"
     prepare_folder(tmp_path)
-    assert [one.name for one in tmp_path.iterdir()] == ["reports"]
+    assert [path.name for path in tmp_path.iterdir()] == ["reports"]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def plain(colour: tuple[int, int, int]) -> np.ndarray:
 def test_tiles_are_laid_out_row_by_row() -> None:
     sheet = arrange([plain((9, 9, 9)), plain((8, 8, 8)), plain(RED)], columns=2)
     assert sheet.shape == (2 * 10 + 3 * GAP_PX, 2 * 20 + 3 * GAP_PX, 3)
-    top, left = 10 + 2 * GAP_PX, GAP_PX
-    assert (sheet[top : top + 10, left : left + 20] == RED).all()
+    top_px, left_px = 10 + 2 * GAP_PX, GAP_PX
+    assert (sheet[top_px : top_px + 10, left_px : left_px + 20] == RED).all()
 
 
 def test_sheets_hold_so_many_tiles(tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ from workshop.training.canaries import TRIES, choose_canary, write_canary
 from workshop.training.runs import complete
 
 
-def scored(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
+def set_scores(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
     """Let the pictures be their seeds, which the networks read with these scores; 0 from then."""
-    given = dict(enumerate(scores))
+    score_of_seed = dict(enumerate(scores))
     monkeypatch.setattr(canaries, "draw_canary", lambda _, seed: (b"%d" % seed, f"A{seed}"))
-    monkeypatch.setattr(canaries, "score_of", lambda file, *_: given.get(int(file), 0.0))
+    monkeypatch.setattr(canaries, "score_of", lambda file, *_: score_of_seed.get(int(file), 0.0))
 
 
 @pytest.mark.parametrize(
-    ("scores", "chosen"),
+    ("scores", "canary"),
     [
         pytest.param((0.95, 0.99), (b"0", "A0", 0.95), id="the first that is sure"),
         pytest.param((0.0, 0.5, 0.9), (b"2", "A2", 0.9), id="a later one"),
@@ -27,9 +27,9 @@ def scored(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
         pytest.param((0.0,) * TRIES + (0.95,), None, id="none of the tries right"),
     ],
 )
-def test_the_first_sure_picture_is_taken(monkeypatch, scores, chosen) -> None:
-    scored(monkeypatch, *scores)
-    assert choose_canary(russia(), lambda *_: {}) == chosen
+def test_the_first_sure_picture_is_taken(monkeypatch, scores, canary) -> None:
+    set_scores(monkeypatch, *scores)
+    assert choose_canary(russia(), lambda *_: {}) == canary
 
 
 def test_the_projects_weights_get_a_picture_that_they_read(tmp_path: Path, caplog) -> None:
@@ -44,7 +44,7 @@ def test_the_projects_weights_get_a_picture_that_they_read(tmp_path: Path, caplo
 
 def test_without_a_right_reading_there_is_no_picture(tmp_path: Path, monkeypatch, caplog) -> None:
     monkeypatch.setattr(canaries, "load_networks", lambda *_, **__: None)
-    scored(monkeypatch)
+    set_scores(monkeypatch)
     write_canary(tmp_path, russia())
     assert "of 20 rendered ones these networks read none right" in caplog.text
     assert not any(tmp_path.iterdir())

@@ -17,22 +17,22 @@ def test_bfloat16_is_for_training_on_cpus_that_multiply_it(
     monkeypatch: pytest.MonkeyPatch, multiplies: bool, enabled: bool, dtype: torch.dtype
 ) -> None:
     monkeypatch.setattr(optimization, "has_bfloat16", lambda: multiplies)
-    ones = torch.ones(2, 2)
+    matrix = torch.ones(2, 2)
     with optimization.autocast(torch.device("cpu"), enabled=enabled):
-        assert (ones @ ones).dtype == dtype
+        assert (matrix @ matrix).dtype == dtype
 
 
 def test_the_average_follows_the_more_slowly_the_longer_it_lasts() -> None:
     layer = torch.nn.Linear(1, 1, bias=False)
     average = average_weights(layer, 0.998)
-    seen = []
+    averages = []
     for weight in (4.0, 15.0, 15.0):
         with torch.no_grad():
             layer.weight.fill_(weight)
         average.update_parameters(layer)
-        seen.append(average.module.weight.item())
+        averages.append(average.module.weight.item())
     # first the weights themselves; then 2/11 of 4 and 9/11 of 15; then 3/12 of that and 9/12 of 15
-    assert seen == pytest.approx([4, 13, 0.25 * 13 + 0.75 * 15])
+    assert averages == pytest.approx([4, 13, 0.25 * 13 + 0.75 * 15])
     assert decay_at(100_000, 0.998) == 0.998
 
 

@@ -28,26 +28,26 @@ from workshop.training.metrics import (
 from workshop.training.reader.reader_recipe import ReaderRecipe
 from workshop.training.runs import Progress, complete, open_run
 
-R = TypeVar("R", ReaderRecipe, DetectorRecipe)
+Recipe = TypeVar("Recipe", ReaderRecipe, DetectorRecipe)
 
 
-def begin(folder: Path, recipe: R) -> R:
+def begin_run(folder: Path, recipe: Recipe) -> Recipe:
     return open_run(folder, recipe, "checkpoint.pt", RUSSIA, resume=False)
 
 
-def go_on(folder: Path, recipe: R) -> R:
+def go_on(folder: Path, recipe: Recipe) -> Recipe:
     return open_run(folder, recipe, "checkpoint.pt", RUSSIA, resume=True)
 
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    begin(tmp_path / "run", ReaderRecipe())
+    begin_run(tmp_path / "run", ReaderRecipe())
     (tmp_path / "run" / "checkpoint.pt").touch()
     with pytest.raises(SettingsError, match="a run is here already; --resume goes on"):
-        begin(tmp_path / "run", ReaderRecipe())
+        begin_run(tmp_path / "run", ReaderRecipe())
 
 
 def test_a_run_goes_on_with_the_recipe_it_began_with_and_any_workers(tmp_path: Path) -> None:
-    recipe = begin(tmp_path, ReaderRecipe())
+    recipe = begin_run(tmp_path, ReaderRecipe())
     (tmp_path / "checkpoint.pt").touch()
     assert go_on(tmp_path, recipe) == recipe
     assert go_on(tmp_path, with_training(recipe, workers=3)).training.workers == 3
@@ -59,8 +59,8 @@ def test_a_run_goes_on_with_the_recipe_it_began_with_and_any_workers(tmp_path: P
 def test_weights_without_a_run_are_not_overwritten(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_text("mine")
     with pytest.raises(SettingsError, match="wanted a new folder or a run's, got one with weights"):
-        begin(tmp_path, ReaderRecipe())
-    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [(file, "mine")]
+        begin_run(tmp_path, ReaderRecipe())
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(file, "mine")]
 
 
 def test_a_folder_of_other_plates_is_refused_in_their_name(tmp_path: Path) -> None:
@@ -68,34 +68,36 @@ def test_a_folder_of_other_plates_is_refused_in_their_name(tmp_path: Path) -> No
         'alphabet = "01A"\n[[format]]\nname = "mine"\nlayouts = ["LDD"]\n'
     )
     with pytest.raises(SettingsError, match=r"^formats: wanted alphabet 01A as .*toml says, got 0"):
-        begin(tmp_path, ReaderRecipe())
+        begin_run(tmp_path, ReaderRecipe())
 
 
-def with_training(recipe: R, **values: object) -> R:
+def with_training(recipe: Recipe, **values: object) -> Recipe:
     return replace(recipe, training=replace(recipe.training, **values))
 
 
 @pytest.fixture(
-    params=[(ReaderRecipe(), "steps"), (DetectorRecipe(), "epochs")], ids=lambda p: p[1]
+    params=[(ReaderRecipe(), "steps"), (DetectorRecipe(), "epochs")], ids=lambda params: params[1]
 )
-def begun(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[ReaderRecipe, str]:
+def run_of_ten(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[ReaderRecipe, str]:
     """A run of 10 steps or epochs in `tmp_path`, and the name of its length."""
     recipe, length = request.param
-    recipe = begin(tmp_path, with_training(recipe, **{length: 10}))
+    recipe = begin_run(tmp_path, with_training(recipe, **{length: 10}))
     (tmp_path / "checkpoint.pt").touch()
     return recipe, length
 
 
-def test_a_run_can_be_extended_again_and_again(tmp_path: Path, begun) -> None:
-    recipe, length = begun
+def test_a_run_can_be_extended_again_and_again(tmp_path: Path, run_of_ten) -> None:
+    recipe, length = run_of_ten
     for end, extended in ((12, (10,)), (15, (10, 12)), (15, (10, 12))):
         longer = go_on(tmp_path, with_training(recipe, **{length: end}))
         assert longer == with_training(recipe, **{length: end, "extended": extended})
         assert read_table(type(recipe), tmp_path / "recipe.toml") == longer
 
 
-def test_a_run_cannot_be_shortened_nor_changed_while_it_is_extended(tmp_path: Path, begun) -> None:
-    recipe, length = begun
+def test_a_run_cannot_be_shortened_nor_changed_while_it_is_extended(
+    tmp_path: Path, run_of_ten
+) -> None:
+    recipe, length = run_of_ten
     before = (tmp_path / "recipe.toml").read_text()
     with pytest.raises(SettingsError, match=rf"wanted training\.{length} 10 or more, got 9"):
         go_on(tmp_path, with_training(recipe, **{length: 9}))
@@ -105,12 +107,12 @@ def test_a_run_cannot_be_shortened_nor_changed_while_it_is_extended(tmp_path: Pa
 
 
 def test_a_run_that_was_stopped_before_its_first_checkpoint_can_begin_again(tmp_path: Path) -> None:
-    recipe = begin(tmp_path, ReaderRecipe())
+    recipe = begin_run(tmp_path, ReaderRecipe())
     with pytest.raises(SettingsError, match="begin without --resume"):
         go_on(tmp_path, recipe)
-    begin(tmp_path, recipe)
+    begin_run(tmp_path, recipe)
     with pytest.raises(SettingsError, match=r"recipe: wanted start None as .*recipe\.toml says"):
-        begin(tmp_path, replace(recipe, start=Path("x")))
+        begin_run(tmp_path, replace(recipe, start=Path("x")))
 
 
 def test_a_run_keeps_its_own_networks_when_the_others_are_added(tmp_path: Path) -> None:
@@ -125,9 +127,9 @@ def test_the_8_bit_detector_comes_with_the_projects_own_even_later(tmp_path: Pat
     quantized.file_of("yolo", tmp_path).unlink()  # as in a run from before
     complete(tmp_path)
     assert quantized.read("yolo", tmp_path)
-    listed = (tmp_path / "SHA256SUMS").read_text()
-    assert "yolo.int8.xml" in listed
-    assert "yolo.int8.bin" in listed
+    sums = (tmp_path / "SHA256SUMS").read_text()
+    assert "yolo.int8.xml" in sums
+    assert "yolo.int8.bin" in sums
 
 
 def test_a_detector_of_the_runs_own_gets_no_8_bit_form_of_another(tmp_path: Path) -> None:
@@ -137,7 +139,7 @@ def test_a_detector_of_the_runs_own_gets_no_8_bit_form_of_another(tmp_path: Path
 
 
 def test_the_formats_are_listed_with_the_weights(tmp_path: Path) -> None:
-    begin(tmp_path, ReaderRecipe())
+    begin_run(tmp_path, ReaderRecipe())
     complete(tmp_path)
     assert choose_formats(tmp_path) == tmp_path / "formats.toml"
 
@@ -146,7 +148,7 @@ def test_progress_tells_the_mean_loss_the_pace_and_the_time_left(caplog, monkeyp
     clock = iter([100.0, 104.0, 120.0, 124.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     caplog.set_level("INFO")
-    progress = Progress(steps=8, done=5)
+    progress = Progress(steps=8, steps_before=5)
     for step, loss in ((6, 1.0), (7, 2.0), (8, 4.0)):
         progress.log(step, loss)
     assert caplog.messages == [

@@ -47,8 +47,8 @@ def test_roads_and_near_plates_come_by_their_shares_from_generators_of_their_own
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for kind in ("street", "road", "near"):
-        drawn = lambda rng, _, kind=kind: (kind, rng.integers(10**9))  # noqa: E731
-        monkeypatch.setattr(f"workshop.training.streets.draw_{kind}", drawn)
+        draw_kind = lambda rng, _, kind=kind: (kind, rng.integers(10**9))  # noqa: E731
+        monkeypatch.setattr(f"workshop.training.streets.draw_{kind}", draw_kind)
     mixed, some_near = (draw_streets(4, seed=3, roads=0.5, near=share) for share in (0, 0.25))
     kinds, numbers = zip(*mixed, strict=True)
     assert kinds == ("street", "road", "street", "road")
@@ -78,5 +78,5 @@ def test_the_command_writes_streets_roads_and_near_plates(
 def test_a_share_above_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["--out", "streets", "--roads", "1.5"])
-    told = "workshop.training.streets: argument --roads: wanted a share from 0 to 1, got '1.5'\n"
-    assert capsys.readouterr().err == told
+    message = "workshop.training.streets: argument --roads: wanted a share from 0 to 1, got '1.5'\n"
+    assert capsys.readouterr().err == message

@@ -85,21 +85,21 @@ def invoke(*arguments: object) -> Result:
 def test_a_training_that_cannot_begin_ends_with_a_sentence(
     tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    done = invoke("reader", *arguments, "--out", tmp_path / "run")
-    assert done.exit_code == 2
-    assert message in " ".join(done.output.split())
+    result = invoke("reader", *arguments, "--out", tmp_path / "run")
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
     assert not (tmp_path / "run").exists()
 
 
 def test_a_gpu_that_is_not_there_is_missed(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    done = invoke("reader", "--out", tmp_path / "run", "--device", "gpu")
-    assert done.exit_code == 2
-    assert "device: wanted a GPU, got none" in done.output
+    result = invoke("reader", "--out", tmp_path / "run", "--device", "gpu")
+    assert result.exit_code == 2
+    assert "device: wanted a GPU, got none" in result.output
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReaderRecipe | DetectorRecipe]:
+def started_recipes(monkeypatch: pytest.MonkeyPatch) -> list[ReaderRecipe | DetectorRecipe]:
     """The recipes of the trainings that begin, which do nothing."""
     recipes: list[ReaderRecipe | DetectorRecipe] = []
     for network in ("reader", "detector"):
@@ -110,12 +110,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReaderRecipe | DetectorRecipe
     return recipes
 
 
-def test_flags_stand_above_the_recipe(folder: Path, asked) -> None:
+def test_flags_stand_above_the_recipe(folder: Path, started_recipes) -> None:
     arguments = ["--steps", 7, "--seed", 5, "--font", "plates.ttf", "--validation", "checked"]
     arguments += ["--workers", 3, "--formats", folder / "formats.toml"]
-    done = invoke("reader", folder / "tiny.toml", "--out", folder / "run", *arguments)
-    assert done.exit_code == 0
-    (recipe,) = asked
+    result = invoke("reader", folder / "tiny.toml", "--out", folder / "run", *arguments)
+    assert result.exit_code == 0
+    (recipe,) = started_recipes
     assert recipe.training == ReaderSchedule(
         steps=7, seed=5, batch=4, real_share=1, pool=6, typical=4, checked=2, save_every=1,
         workers=3,
@@ -127,7 +127,7 @@ def test_flags_stand_above_the_recipe(folder: Path, asked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "flags", "taken"),
+    ("recipe", "flags", "formats_file"),
     [
         pytest.param('formats = "own.toml"', [], "own.toml", id="recipe"),
         pytest.param("", [], "environment.toml", id="environment"),
@@ -135,29 +135,29 @@ def test_flags_stand_above_the_recipe(folder: Path, asked) -> None:
     ],
 )
 def test_formats_come_from_the_flag_the_recipe_the_environment(
-    tmp_path: Path, monkeypatch, asked, recipe: str, flags: list[str], taken: str
+    tmp_path: Path, monkeypatch, started_recipes, recipe: str, flags: list[str], formats_file: str
 ) -> None:
     monkeypatch.setenv("PLATE_FORMATS", str(tmp_path / "environment.toml"))
     (tmp_path / "recipe.toml").write_text(recipe)
     invoke("reader", tmp_path / "recipe.toml", "--out", tmp_path / "run", *flags)
-    assert asked[0].formats == tmp_path / taken
+    assert started_recipes[0].formats == tmp_path / formats_file
 
 
 def test_a_resumed_run_has_no_formats_of_the_environment(
-    tmp_path: Path, monkeypatch, asked
+    tmp_path: Path, monkeypatch, started_recipes
 ) -> None:
     monkeypatch.setenv("PLATE_FORMATS", "/environment.toml")
     (tmp_path / "recipe.toml").touch()
     invoke("reader", "--resume", "--out", tmp_path)
-    assert asked[0].formats is None
+    assert started_recipes[0].formats is None
 
 
-def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, asked) -> None:
+def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, started_recipes) -> None:
     data = ["--data", tmp_path, "--extra", tmp_path / "one", "--extra", tmp_path / "two"]
-    done = invoke("detector", "--out", tmp_path / "run", "--epochs", 3, *data)
-    assert done.exit_code == 0
+    result = invoke("detector", "--out", tmp_path / "run", "--epochs", 3, *data)
+    assert result.exit_code == 0
     data = DetectorData(tmp_path, (tmp_path / "one", tmp_path / "two"))
-    assert asked == [DetectorRecipe(data=data, training=DetectorSchedule(epochs=3))]
+    assert started_recipes == [DetectorRecipe(data=data, training=DetectorSchedule(epochs=3))]
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,16 @@ def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, asked) -> No
     ],
 )
 def test_minutes_take_the_recipe_for_a_gpu(
-    tmp_path: Path, asked, network: str, length: list[str | int], minutes: float, steps: int
+    tmp_path: Path,
+    started_recipes,
+    network: str,
+    length: list[str | int],
+    minutes: float,
+    steps: int,
 ) -> None:
-    done = invoke(network, "--out", tmp_path / "run", *length)
-    assert done.exit_code == 0
-    (recipe,) = asked
+    result = invoke(network, "--out", tmp_path / "run", *length)
+    assert result.exit_code == 0
+    (recipe,) = started_recipes
     assert recipe.start.exists()
     assert recipe.training.minutes == minutes
     assert getattr(recipe.training, "steps", None) == steps
@@ -183,8 +188,8 @@ def test_minutes_take_the_recipe_for_a_gpu(
 def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: Path) -> None:
     file, out = folder / "formats.toml", folder / "run"
     arguments = ("--formats", file, "--device", "cpu", "--threads", 1, "--steps", 2)
-    done = invoke("reader", folder / "tiny.toml", "--out", out, *arguments)
-    assert done.exit_code == 0, done.output
+    result = invoke("reader", folder / "tiny.toml", "--out", out, *arguments)
+    assert result.exit_code == 0, result.output
     assert (out / "formats.toml").read_text() == file.read_text()
     formats = read_formats(out / "formats.toml")
     infer = load_networks(out, formats=formats)
@@ -212,7 +217,7 @@ def test_ctrl_c_leaves_a_run_to_go_on_with(folder: Path) -> None:
     while not (folder / "run" / "SHA256SUMS").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert "real crops to learn from" in said
-    assert "plates train reader --out run --resume" in said
+    _, error_output = process.communicate(timeout=60)
+    assert "real crops to learn from" in error_output
+    assert "plates train reader --out run --resume" in error_output
     assert torch.load(folder / "run" / "checkpoint.pt", weights_only=True)["step"] >= 1

@@ -50,7 +50,7 @@ def bench(
     """
     with show_errors(verbose=verbose):
         address = plan.locate(url, grpc_url, metrics_url)
-        planned = plan.Plan(
+        bench_plan = plan.Plan(
             out=out,
             plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
@@ -64,16 +64,16 @@ def bench(
             address=address,
             server=server,
         )
-        has_failed, text = _measure(planned)
+        has_failed, text = _measure(bench_plan)
         typer.echo(text)
         typer.echo(f"\nreport in {out}", err=True)
     raise typer.Exit(1 if has_failed else 0)
 
 
-def _measure(planned: plan.Plan) -> tuple[bool, str]:
+def _measure(bench_plan: plan.Plan) -> tuple[bool, str]:
     """Measure, and write the report; tell whether anything failed, and return its text."""
     check_packages("torch", "matplotlib", "psutil")
     from workshop.benchmarks.bench.report import run
 
-    report, text = run(planned)
+    report, text = run(bench_plan)
     return report.has_failed, text

@@ -89,11 +89,11 @@ def read_stopwatch(watch: Stopwatch) -> Counters:
     return counts | {f"{stage} stage_sum": seconds for stage, seconds in watch.seconds.items()}
 
 
-def add_up(many: Iterable[Counters]) -> Counters:
+def add_up(readings: Iterable[Counters]) -> Counters:
     """Return the sum of several readings."""
     counters: dict[str, float] = {}
-    for counters_of_call in many:
-        for key, value in counters_of_call.items():
+    for reading in readings:
+        for key, value in reading.items():
             counters[key] = counters.get(key, 0.0) + value
     return counters
 
@@ -103,31 +103,33 @@ def subtract(after: Counters, before: Counters) -> Counters:
     return {key: value - before.get(key, 0.0) for key, value in after.items()}
 
 
-def look_inside(counted: Counters) -> Inside | None:
+def look_inside(increase: Counters) -> Inside | None:
     """Return the parts of the time of a picture; None when no picture was counted.
 
     Args:
-        counted: The increase from before the first call of a load until after its last call. In a
+        increase: The increase from before the first call of a load until after its last call. In a
             shorter time, calls in progress would be counted without their parts, or parts without
             their calls.
     """
-    pictures = counted.get(f"{MODEL} request_success", 0.0)
-    watched = counted.get(f"{UNPACKING} stage_count", 0.0)
+    pictures = increase.get(f"{MODEL} request_success", 0.0)
+    watched = increase.get(f"{UNPACKING} stage_count", 0.0)
     if not pictures and not watched:
         return None
     stages = STAGES if watched else ()
     return Inside(
-        whole=_times_of(MODEL, counted, pictures) if pictures else None,
-        networks={n: _times_of(n, counted, pictures) for n in NETWORKS} if pictures else {},
-        stages_ms={n: 1e3 * counted.get(f"{n} stage_sum", 0.0) / watched for n in stages},
+        whole=_times_of(MODEL, increase, pictures) if pictures else None,
+        networks={name: _times_of(name, increase, pictures) for name in NETWORKS}
+        if pictures
+        else {},
+        stages_ms={name: 1e3 * increase.get(f"{name} stage_sum", 0.0) / watched for name in stages},
     )
 
 
-def _times_of(model: str, counted: Counters, pictures: float) -> ModelTimes:
+def _times_of(model: str, increase: Counters, pictures: float) -> ModelTimes:
     """Return the mean part of a model in each picture."""
 
     def of(name: str) -> float:
-        return counted.get(f"{model} {name}", 0.0)
+        return increase.get(f"{model} {name}", 0.0)
 
     executions = of("exec_count") or 1.0
     return ModelTimes(

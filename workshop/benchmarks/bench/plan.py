@@ -90,14 +90,14 @@ class Plan(Conditions):
     @property
     def conditions(self) -> Conditions:
         """The part that the report contains."""
-        usual = CapacityOptions()
+        defaults = CapacityOptions()
         options = {
             name: str(getattr(value, "value", value))
             for name, value in vars(self.server).items()
-            if value != getattr(usual, name)
+            if value != getattr(defaults, name)
         }
-        kept = {entry.name: getattr(self, entry.name) for entry in fields(Conditions)}
-        return Conditions(**{**kept, "options": options})
+        values = {entry.name: getattr(self, entry.name) for entry in fields(Conditions)}
+        return Conditions(**{**values, "options": options})
 
     @property
     def is_served(self) -> bool:
@@ -131,12 +131,12 @@ def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> N
         raise SettingsError(f"{name}: wanted different whole numbers, {least} to {most}, got {got}")
 
 
-def check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
+def check_names(name: str, values: Sequence[str], choices: Sequence[str]) -> None:
     """Check that all names are known, and that there is at least one."""
-    unknown = [value for value in values if value not in known]
+    unknown = [value for value in values if value not in choices]
     if unknown or not values:
         raise SettingsError(
-            f"{name}: wanted some of {', '.join(known)}, got {(unknown or ['none'])[0]}"
+            f"{name}: wanted some of {', '.join(choices)}, got {(unknown or ['none'])[0]}"
         )
 
 

@@ -52,11 +52,6 @@ class LoadFigures:
         cpu_ms = self.cpu_ms.server
         return None if cpu_ms is None else self.throughput * cpu_ms / 1e3
 
-    @property
-    def lost(self) -> int:
-        """The number of calls without an answer, for any reason."""
-        return self.errors + self.refused
-
 
 def pool(rounds: Sequence[Round]) -> LoadFigures:
     """Combine the rounds of a load; there must be at least one."""
@@ -90,8 +85,8 @@ def divide_throughput(above: LoadFigures, below: LoadFigures) -> float | None:
 
 def find_median(values: Iterable[float | None]) -> float | None:
     """Return the median of the known values; None without any."""
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return statistics.median(numbers) if numbers else None
 
 
 def _of_a_round(round_: Round) -> RoundFigures:
@@ -103,7 +98,7 @@ def _of_a_round(round_: Round) -> RoundFigures:
 def _cpu_ms(rounds: Sequence[Round]) -> Cpu:
     calls = sum(len(round_.latencies_ms) for round_ in rounds)
     sides = zip(*(astuple(round_.cpu_s) for round_ in rounds), strict=True)
-    return Cpu(*(1e3 * sum(s) / calls if calls and None not in s else None for s in sides))
+    return Cpu(*(1e3 * sum(side) / calls if calls and None not in side else None for side in sides))
 
 
 @dataclass(frozen=True)
@@ -152,7 +147,7 @@ class Ratio:
 
 
 Cells = Mapping[Key, CellFigures]
-Found = Iterator[tuple[str, int, float | None]]
+RatioRows = Iterator[tuple[str, int, float | None]]
 
 
 def find_ratios(cells: Sequence[CellFigures]) -> tuple[Ratio, ...]:
@@ -169,23 +164,29 @@ def find_ratios(cells: Sequence[CellFigures]) -> tuple[Ratio, ...]:
     )
 
 
-def _under_load(cells: Cells, picture: str) -> Found:
+def _under_load(cells: Cells, picture: str) -> RatioRows:
     counts = sorted(
         key.concurrency for key in cells if (key.picture, key.transport) == (picture, HTTP_ENCODED)
     )
     for count in counts:
-        if bare := cells.get(Key(picture, IN_PROCESS, count)):
-            served = cells[Key(picture, HTTP_ENCODED, count)]
-            yield SERVED, count, divide_throughput(served.load, bare.load)
-    if busy := cells.get(Key(picture, HTTP_ENCODED, BUSY)):
-        yield SPREAD, BUSY, ratio(busy.load.p99_ms, busy.load.p50_ms)
+        if process_cell := cells.get(Key(picture, IN_PROCESS, count)):
+            server_cell = cells[Key(picture, HTTP_ENCODED, count)]
+            yield SERVED, count, divide_throughput(server_cell.load, process_cell.load)
+    if busy_cell := cells.get(Key(picture, HTTP_ENCODED, BUSY)):
+        yield SPREAD, BUSY, ratio(busy_cell.load.p99_ms, busy_cell.load.p50_ms)
         if counts[-1] > BUSY:
             most = cells[Key(picture, HTTP_ENCODED, counts[-1])]
-            yield SCALING, counts[-1], divide_throughput(most.load, busy.load)
+            yield SCALING, counts[-1], divide_throughput(most.load, busy_cell.load)
 
 
-def _one_call(cells: Cells, picture: str) -> Found:
-    served, bare = (cells.get(Key(picture, way, 1)) for way in (HTTP_ENCODED, IN_PROCESS))
-    if served and served.load.p50_ms is not None and served.plates == 0 and bare and bare.inside:
-        parts = bare.inside.stages_ms
-        yield TAX, 1, served.load.p50_ms - parts[DETECTOR] - parts[UNPACKING]
+def _one_call(cells: Cells, picture: str) -> RatioRows:
+    server, process = (cells.get(Key(picture, way, 1)) for way in (HTTP_ENCODED, IN_PROCESS))
+    if (
+        server
+        and server.load.p50_ms is not None
+        and server.plates == 0
+        and process
+        and process.inside
+    ):
+        parts = process.inside.stages_ms
+        yield TAX, 1, server.load.p50_ms - parts[DETECTOR] - parts[UNPACKING]

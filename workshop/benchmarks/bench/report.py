@@ -69,25 +69,25 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
         conditions=plan.conditions,
         server=server,
         rounds_done=results.rounds_done,
-        ended_early=results.ended,
+        ended_early=results.end_reason,
         pictures=tuple(map(describe_picture, pictures)),
         ratios=find_ratios(cells),
         cells=tuple(cells),
-        notes=tuple(find_notes(plan, pictures, cells, results.ended)),
+        notes=tuple(find_notes(plan, pictures, cells, results.end_reason)),
     )
 
 
 def find_notes(
-    plan: Plan, pictures: Sequence[Picture], cells: Sequence[CellFigures], ended: str
+    plan: Plan, pictures: Sequence[Picture], cells: Sequence[CellFigures], end_reason: str
 ) -> Iterator[str]:
     """Yield the notes that a reader of the tables needs."""
-    if ended:
-        yield f"the run ended early: {ended}"
+    if end_reason:
+        yield f"the run ended early: {end_reason}"
     for name, plates in ((picture.name, picture.plates) for picture in pictures):
         counts = {cell.plates for cell in cells if cell.key.picture == name}
-        seen = sorted(count for count in counts if count is not None)
-        if plates is not None and set(seen) - {plates}:
-            yield f"{name}: drawn with {plates}, answers had {' or '.join(map(str, seen))}"
+        numbers = sorted(count for count in counts if count is not None)
+        if plates is not None and set(numbers) - {plates}:
+            yield f"{name}: drawn with {plates}, answers had {' or '.join(map(str, numbers))}"
     for cell in cells:
         if cell.load.errors:
             yield f"{cell.key}: {cell.load.errors} errors, the first: {cell.load.first_error}"
@@ -104,9 +104,9 @@ def describe_picture(picture: Picture) -> PictureFacts:
         name=picture.name,
         width_px=width,
         height_px=height,
-        encoded_bytes=len(picture.encoded),
+        encoded_bytes=len(picture.file_bytes),
         raw_bytes=picture.bgr.nbytes,
-        sha256=hashlib.sha256(picture.encoded).hexdigest(),
+        sha256=hashlib.sha256(picture.file_bytes).hexdigest(),
         plates=picture.plates,
     )
 
@@ -139,7 +139,9 @@ def _head(report: BenchReport) -> str:
     machine = report.machine
     gpu = f", {machine.gpu}" if machine.gpu else ""
     versions = {"Triton": machine.triton, **machine.packages}
-    software = [f"{n} {versions[n]}" for n in ("Triton", "torch", "openvino") if versions.get(n)]
+    software = [
+        f"{name} {versions[name]}" for name in ("Triton", "torch", "openvino") if versions.get(name)
+    ]
     engine = [report.server.engine] if report.server and report.server.engine else []
     return (
         f"{machine.cores} cores, {machine.cpu}{gpu}; {', '.join([*software, *engine])}\n"
@@ -178,17 +180,22 @@ def _cell(cell: CellFigures) -> tuple[str | float | None, ...]:
     cpu = (load.cpu_ms.server, load.cores, load.cpu_ms.client)
     times = (load.throughput, load.p50_ms, load.p99_ms, *cpu)
     counts = (cell.plates, load.calls, load.errors, load.refused)
-    return (*_place(cell), *counts, *times, *(None if s is None else s / MB for s in sizes))
+    return (
+        *_place(cell),
+        *counts,
+        *times,
+        *(None if size is None else size / MB for size in sizes),
+    )
 
 
 def _shown(cells: Sequence[CellFigures]) -> list[CellFigures]:
     """Return the cells with printed stages: `http-encoded`, or else the first served transport."""
-    served = [cell.key.transport for cell in cells if cell.key.transport != IN_PROCESS]
-    shown = HTTP_ENCODED if HTTP_ENCODED in served else next(iter(served), "")
+    transports = [cell.key.transport for cell in cells if cell.key.transport != IN_PROCESS]
+    transport = HTTP_ENCODED if HTTP_ENCODED in transports else next(iter(transports), "")
     return [
         cell
         for cell in cells
-        if cell.key.transport in (shown, IN_PROCESS) and cell.key.concurrency in STAGED
+        if cell.key.transport in (transport, IN_PROCESS) and cell.key.concurrency in STAGED
     ]
 
 
@@ -246,7 +253,10 @@ def draw(cells: Sequence[CellFigures], path: Path) -> None:
     pictures = list(dict.fromkeys(cell.key.picture for cell in cells))
     ways = list(dict.fromkeys(cell.key.transport for cell in cells))
     colours = {way: COLOURS[index % len(COLOURS)] for index, way in enumerate(ways)}
-    plot([_row([c for c in cells if c.key.picture == name], colours) for name in pictures], path)
+    plot(
+        [_row([cell for cell in cells if cell.key.picture == name], colours) for name in pictures],
+        path,
+    )
 
 
 def _row(cells: Sequence[CellFigures], colours: dict[str, str]) -> tuple[Diagram, Diagram]:

@@ -38,9 +38,9 @@ class Pipeline:
     settings: Settings
     device: torch.device
 
-    def decode(self, encoded: bytes) -> Array:
+    def decode(self, file_bytes: bytes) -> Array:
         """Return the picture of a file, uint8 [H, W, 3] BGR, in the library of Triton's workers."""
-        bgr = decode_bgr(encoded, max_pixels=self.settings.max_pixels)
+        bgr = decode_bgr(file_bytes, max_pixels=self.settings.max_pixels)
         on_cpu = self.device.type == "cpu"
         return bgr if on_cpu else torch.from_numpy(bgr).to(self.device)
 
@@ -52,12 +52,12 @@ def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
     torch.set_flush_denormal(True)
     on_gpu = options.device != "cpu" and torch.cuda.is_available()
     engine = choose(options.engine, on_gpu=on_gpu)
-    where = torch.device("cuda" if on_gpu and not engine.is_openvino else "cpu")
-    several = [
-        load_networks(options.weights, where, engine, capacity.threads)
+    device = torch.device("cuda" if on_gpu and not engine.is_openvino else "cpu")
+    instances = [
+        load_networks(options.weights, device, engine, capacity.threads)
         for _ in range(capacity.instances)
     ]
-    return Pipeline(share(several), Settings.from_config(parameters), where)
+    return Pipeline(share(instances), Settings.from_config(parameters), device)
 
 
 def choose_variables(options: ServerOptions) -> dict[str, str]:
@@ -70,20 +70,20 @@ def choose_variables(options: ServerOptions) -> dict[str, str]:
     return variables
 
 
-def share(several: Sequence[Infer]) -> Infer:
+def share(instances: Sequence[Infer]) -> Infer:
     """Return an `Infer` that runs each call on a free instance, as the server does."""
     free: LifoQueue[Infer] = LifoQueue()
-    for infer in several:
+    for infer in instances:
         free.put(infer)
 
-    def infer_on_a_free_one(model: str, tensors: Tensors) -> Tensors:
+    def infer_on_free_instance(model: str, tensors: Tensors) -> Tensors:
         infer = free.get()
         try:
             return infer(model, tensors)
         finally:
             free.put(infer)
 
-    return infer_on_a_free_one
+    return infer_on_free_instance
 
 
 @dataclass(frozen=True)

@@ -41,39 +41,39 @@ from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.processes import Watch, find_tree, read_cpu_s, set_variables
 
 
-def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: float) -> Round:
+def measure_load(pipeline: Pipeline, file_bytes: bytes, concurrency: int, seconds: float) -> Round:
     """Measure the pipeline, from the bytes of a file to plates, in a number of threads."""
-    counted: list[Counters] = []
+    readings: list[Counters] = []
 
     @contextmanager
     def caller() -> Iterator[Send]:
         torch.set_flush_denormal(True)  # a flag per thread
-        yield lambda number: Outcome(plates=_recognize(pipeline, encoded, counted))
+        yield lambda number: Outcome(plates=_recognize(pipeline, file_bytes, readings))
 
     watch = Watch(frozenset({os.getpid()}))
-    measured = measure_round(
+    result = measure_round(
         caller,
         concurrency,
         seconds,
         usage=lambda: Cpu(server=time.process_time()),
         look=watch.look,
     )
-    return replace(measured, peaks=watch.peaks(), counters=add_up(counted))
+    return replace(result, peaks=watch.peaks(), counters=add_up(readings))
 
 
 @torch.inference_mode()
-def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> int:
-    """Return the number of plates; append the times of the stages to `counted`."""
+def _recognize(pipeline: Pipeline, file_bytes: bytes, readings: list[Counters]) -> int:
+    """Return the number of plates; append the times of the stages to `readings`."""
     watch = Stopwatch(pipeline.infer)
-    picture = pipeline.decode(encoded)
+    picture = pipeline.decode(file_bytes)
     watch.lap(UNPACKING)
     plates = recognize(picture, watch, pipeline.settings)
     watch.finish()
-    counted.append(read_stopwatch(watch))
+    readings.append(read_stopwatch(watch))
     return len(plates)
 
 
-_opened: list[Pipeline] = []
+_pipelines: list[Pipeline] = []
 """The pipeline of the worker process; empty in its parent."""
 
 
@@ -83,10 +83,10 @@ class Worker:
 
     pool: ProcessPoolExecutor
 
-    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+    def load(self, file_bytes: bytes, concurrency: int, seconds: float) -> Round:
         """Measure the pipeline under load."""
         try:
-            return self.pool.submit(_measure, encoded, concurrency, seconds).result()
+            return self.pool.submit(_measure, file_bytes, concurrency, seconds).result()
         except BrokenProcessPool as error:
             raise ServerError(f"in-process: the worker process ended: {error}") from error
 
@@ -99,17 +99,17 @@ def run_worker(options: ServerOptions, parameters: Parameters) -> Iterator[Worke
     pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=ignore)
     with pool:
         with set_variables(choose_variables(options)):
-            opened = pool.submit(_open, options, parameters)
-        opened.result()
+            opening = pool.submit(_open, options, parameters)
+        opening.result()
         yield Worker(pool)
 
 
 def _open(options: ServerOptions, parameters: Parameters) -> None:
-    _opened.append(open_pipeline(options, parameters))
+    _pipelines.append(open_pipeline(options, parameters))
 
 
-def _measure(encoded: bytes, concurrency: int, seconds: float) -> Round:
-    return measure_load(_opened[0], encoded, concurrency, seconds)
+def _measure(file_bytes: bytes, concurrency: int, seconds: float) -> Round:
+    return measure_load(_pipelines[0], file_bytes, concurrency, seconds)
 
 
 SETTLED_S = 0.05
@@ -122,7 +122,7 @@ class Results:
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
     server: ServerFacts | None = None
-    ended: str = ""
+    end_reason: str = ""
     rounds_done: int = 0
 
 
@@ -153,7 +153,7 @@ class Target:
         pids = self.find_pids()
         watch = Watch(pids, self.shm_prefixes)
         before = scrape(self.metrics)
-        measured = measure_round(
+        result = measure_round(
             partial(self.connect, picture),
             concurrency,
             seconds,
@@ -165,7 +165,7 @@ class Target:
         counters = subtract(scrape(self.metrics), before)
         if reason := self.describe_end():
             raise ServerError(reason)
-        return replace(measured, peaks=watch.peaks(), counters=counters)
+        return replace(result, peaks=watch.peaks(), counters=counters)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Session:
         picture = self.pictures[key.picture]
         if key.transport == IN_PROCESS:
             assert self.worker is not None
-            return self.worker.load(picture.encoded, key.concurrency, seconds)
+            return self.worker.load(picture.file_bytes, key.concurrency, seconds)
         return self.targets[key.transport].measure(picture, key.concurrency, seconds)
 
 
@@ -225,12 +225,12 @@ def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session
     results = Results()
     with keep_results(results, results.rounds), start(plan, pictures) as session:
         results.server = session.server
-        for done in repeat(
+        for count in repeat(
             list_keys(plan, list(session.pictures)),
             plan.rounds,
             lambda key: session.measure_cell(key, plan.seconds),
             results.rounds,
             block=lambda key: (key.picture, key.concurrency),
         ):
-            results.rounds_done = done
+            results.rounds_done = count
     return results

@@ -15,7 +15,7 @@ from workshop.benchmarks.pictures import Picture
 
 def build_request(picture: Picture, transport: str) -> Request:
     """Return the request for a transport. The first output has one row for each plate."""
-    inputs = [file(picture.encoded) if transport == HTTP_ENCODED else pixels(picture.bgr)]
+    inputs = [file(picture.file_bytes) if transport == HTTP_ENCODED else pixels(picture.bgr)]
     build = kserve_grpc if transport == GRPC else kserve_http
     return build(inputs, outputs=tuple(OUTPUTS))
 

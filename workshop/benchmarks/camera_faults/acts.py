@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 
 from workshop.benchmarks.camera_faults.programs import signal_tree
 from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
-from workshop.benchmarks.camera_faults.world import LIST, World, listed_texts
-from workshop.benchmarks.faults.host_faults import filled
+from workshop.benchmarks.camera_faults.world import LIST, World, list_texts
+from workshop.benchmarks.faults.host_faults import fill_up
 from workshop.benchmarks.postgresql_server import PostgresqlServer
 
 Act = Callable[[World], AbstractContextManager[None]]
@@ -56,7 +56,9 @@ nothing = make(lambda _: None)
 
 def kill(name: str) -> Act:
     """Kill a program, and start it again at the end."""
-    return make(lambda w: getattr(w, name).kill(), lambda w: getattr(w, name).start())
+    return make(
+        lambda world: getattr(world, name).kill(), lambda world: getattr(world, name).start()
+    )
 
 
 def suspend(name: str) -> Act:
@@ -150,7 +152,7 @@ forbid_writes = make(
 def fill_database_disk(world: World) -> Iterator[None]:
     """Fill the disk of the database. If the server has ended, it is started again at the end."""
     try:
-        with filled(_database(world).folder):
+        with fill_up(_database(world).folder):
             yield
     finally:
         _database(world).start()
@@ -176,14 +178,14 @@ def _stop_command(world: World) -> None:
 def _start_another(world: World) -> None:
     """Start a second watcher of the same file without `--share`; it must end, and harm nothing."""
     command = world.watch
-    done = subprocess.run(
+    result = subprocess.run(
         [*command.command(), "-q"], capture_output=True, text=True, timeout=60, check=False,
         env=command.variables(),
     )  # fmt: skip
-    if done.returncode == 0:
+    if result.returncode == 0:
         world.failures.append("the second watcher ended with status 0")
-    if "Traceback" in done.stderr:
-        reason = done.stderr.strip().splitlines()[-1]
+    if "Traceback" in result.stderr:
+        reason = result.stderr.strip().splitlines()[-1]
         world.failures.append(f"the second watcher ended with a traceback: {reason}")
 
 
@@ -234,12 +236,12 @@ write_often = change_file(_write_often)
 
 
 def _empty_list(world: World) -> None:
-    known = _count_requests(world)
+    count = _count_requests(world)
     deadline = time.monotonic() + OPENED_WITHIN_S
-    while _count_requests(world) == known and time.monotonic() < deadline:
+    while _count_requests(world) == count and time.monotonic() < deadline:
         time.sleep(0.05)
     with closing(world.open_store()) as store:
-        for text in listed_texts():
+        for text in list_texts():
             store.lists.remove(LIST, text)
     world.unlisted_s = time.monotonic()
 

@@ -29,7 +29,7 @@ class AnsweredLook:
 
 
 @dataclass(frozen=True)
-class ToldEvent:
+class SinkEvent:
     """An event that a sink has got."""
 
     id: str
@@ -52,15 +52,15 @@ class Evidence:
 
     Attributes:
         looks: Answered frames in the order of time.
-        stored: Number of passes by text.
-        told: Events by sink, in their order.
+        pass_counts: Number of passes by text.
+        sink_events: Events by sink, in their order.
         outcomes: Records of the gate by text and outcome.
     """
 
     looks: Sequence[AnsweredLook]
-    stored: Mapping[str, int]
+    pass_counts: Mapping[str, int]
     unclosed: frozenset[str]
-    told: Mapping[str, Sequence[ToldEvent]]
+    sink_events: Mapping[str, Sequence[SinkEvent]]
     requests: Sequence[GateRequest]
     outcomes: Mapping[tuple[str, str], int]
 
@@ -81,12 +81,12 @@ def collect(world: World) -> Evidence:
     Raises:
         PlateError: The database does not answer.
     """
-    stored, unclosed, outcomes = _read_store(world.url)
+    pass_counts, unclosed, outcomes = _read_store(world.url)
     documents: dict[str, Iterable[dict[str, Any]]] = dict(
         zip(
             SINKS,
             (
-                (json.loads(one["body"]) | {"id": one["id"]} for one in _accepted(world)),
+                (json.loads(line["body"]) | {"id": line["id"]} for line in _accepted(world)),
                 [*world.subscriber.documents],
                 _read_lines(world.folder / EVENTS / "passes.jsonl"),
             ),
@@ -95,9 +95,9 @@ def collect(world: World) -> Evidence:
     )
     return Evidence(
         read_looks(world),
-        stored,
+        pass_counts,
         unclosed,
-        {sink: [*map(_to_told, several)] for sink, several in documents.items()},
+        {sink: [*map(_parse_event, sink_documents)] for sink, sink_documents in documents.items()},
         [
             GateRequest(line["at_s"], json.loads(line["body"])["plate"])
             for line in _read_lines(world.relay.requests)
@@ -108,34 +108,34 @@ def collect(world: World) -> Evidence:
 
 def count_repeated(evidence: Evidence) -> int:
     """Return how many events came to a sink that already had them."""
-    ids = [[event.id for event in events] for events in evidence.told.values()]
-    return sum(len(several) - len({*several}) for several in ids)
+    ids = [[event.id for event in events] for events in evidence.sink_events.values()]
+    return sum(len(event_ids) - len({*event_ids}) for event_ids in ids)
 
 
 def find_closed(evidence: Evidence, sink: str) -> set[str]:
     """Return the texts of which a sink has got the last event."""
-    return {one.text for one in evidence.told[sink] if one.kind == "pass.closed"}
+    return {event.text for event in evidence.sink_events[sink] if event.kind == "pass.closed"}
 
 
-def find_several_ids(evidence: Evidence) -> int:
+def count_several_ids(evidence: Evidence) -> int:
     """Return how many events were told under several ids."""
     ids: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for event in (one for several in evidence.told.values() for one in several):
+    for event in (event for events in evidence.sink_events.values() for event in events):
         if event.kind != "pass.updated":
             ids[event.pass_id, event.kind].add(event.id)
-    return sum(len(several) > 1 for several in ids.values())
+    return sum(len(events) > 1 for events in ids.values())
 
 
-def find_misplaced(evidence: Evidence) -> int:
+def count_misplaced(evidence: Evidence) -> int:
     """Return how many events came to a sink for the first time after the pass's last event."""
     misplaced = 0
-    for events in evidence.told.values():
-        closed: set[str] = set()
-        seen: set[str] = set()
+    for events in evidence.sink_events.values():
+        closed_passes: set[str] = set()
+        ids: set[str] = set()
         for event in events:
-            misplaced += event.pass_id in closed and event.id not in seen
-            seen.add(event.id)
-            closed |= {event.pass_id} if event.kind == "pass.closed" else set()
+            misplaced += event.pass_id in closed_passes and event.id not in ids
+            ids.add(event.id)
+            closed_passes |= {event.pass_id} if event.kind == "pass.closed" else set()
     return misplaced
 
 
@@ -166,6 +166,6 @@ def _read_lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
-def _to_told(document: Mapping[str, Any]) -> ToldEvent:
-    passed = document["data"]
-    return ToldEvent(document["id"], document["type"], passed["id"], passed["text"])
+def _parse_event(document: Mapping[str, Any]) -> SinkEvent:
+    vehicle_pass = document["data"]
+    return SinkEvent(document["id"], document["type"], vehicle_pass["id"], vehicle_pass["text"])

@@ -10,15 +10,15 @@ from itertools import pairwise
 from workshop.benchmarks.camera_faults.evidence import (
     AnsweredLook,
     Evidence,
+    count_misplaced,
     count_repeated,
+    count_several_ids,
     find_closed,
-    find_misplaced,
-    find_several_ids,
 )
 from workshop.benchmarks.camera_faults.report import CameraPromise, CameraRow, Ending, Moments
 from workshop.benchmarks.camera_faults.timetable import Street
 from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
-from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, listed_texts
+from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, list_texts
 
 MIN_LOOKS = 2
 """Numbers of looks after which a pass can be confirmed."""
@@ -35,7 +35,7 @@ MAX_DESCRIPTORS, MAX_THREADS, MAX_BYTES = 16, 12, 64 << 20
 
 
 @dataclass(frozen=True)
-class Passing:
+class PassingVehicle:
     """A vehicle that came and went between the start and the end of a run.
 
     Attributes:
@@ -56,19 +56,19 @@ class Passing:
 
 def find_passing(
     street: Street, looks: Sequence[AnsweredLook], moments: Moments, *, is_blind: bool
-) -> list[Passing]:
+) -> list[PassingVehicle]:
     """Return the vehicles that count."""
     gone_from_s, gone_to_s = moments.broken_s - LAST_S, moments.healed_s
-    seen = Counter(
+    look_counts = Counter(
         (look.camera, look.vehicle)
         for look in looks
         if not (is_blind and gone_from_s <= look.at_s <= gone_to_s)
     )
     back_s = moments.back_s or moments.end_s
     return [
-        Passing(
+        PassingVehicle(
             sight.text,
-            seen[camera, sight.vehicle],
+            look_counts[camera, sight.vehicle],
             start_s < back_s and until_s > gone_from_s,
         )
         for camera in range(street.cameras)
@@ -77,24 +77,24 @@ def find_passing(
     ]
 
 
-def find_missing(passing: Sequence[Passing], evidence: Evidence) -> set[str]:
+def find_missing(vehicles: Sequence[PassingVehicle], evidence: Evidence) -> set[str]:
     """Return the texts that must be told, and are not stored or not told to every sink."""
-    complete = {*evidence.stored}.intersection(
-        *(find_closed(evidence, sink) for sink in evidence.told)
+    complete = {*evidence.pass_counts}.intersection(
+        *(find_closed(evidence, sink) for sink in evidence.sink_events)
     )
-    return {one.text for one in passing if one.must_be_told} - complete
+    return {vehicle.text for vehicle in vehicles if vehicle.must_be_told} - complete
 
 
-def is_all_told(passing: Sequence[Passing], evidence: Evidence) -> bool:
+def is_all_told(vehicles: Sequence[PassingVehicle], evidence: Evidence) -> bool:
     """Tell whether no pass is missing, and all vehicles that have left have closed passes."""
-    left = {one.text for one in passing}
-    return not find_missing(passing, evidence) and left.isdisjoint(evidence.unclosed)
+    texts = {vehicle.text for vehicle in vehicles}
+    return not find_missing(vehicles, evidence) and texts.isdisjoint(evidence.unclosed)
 
 
 def describe_loss(text: str, evidence: Evidence) -> str:
     """Say where a vehicle is missing."""
-    sinks = [sink for sink in evidence.told if text not in find_closed(evidence, sink)]
-    places = [*([] if text in evidence.stored else ["the database"]), *sinks]
+    sinks = [sink for sink in evidence.sink_events if text not in find_closed(evidence, sink)]
+    places = [*([] if text in evidence.pass_counts else ["the database"]), *sinks]
     return f"{text} is missing in {', '.join(places)}"
 
 
@@ -113,8 +113,8 @@ def find_back_s(
             and sum(at_s <= other <= at_s + WINDOW_S for other in times) >= least
         )
         backs.append(next(full, None))
-    known = [second for second in backs if second is not None]
-    return max(known) if len(known) == cameras else None
+    moments_s = [second for second in backs if second is not None]
+    return max(moments_s) if len(moments_s) == cameras else None
 
 
 def find_gap_s(looks: Sequence[AnsweredLook], cameras: int, from_s: float, until_s: float) -> float:
@@ -125,27 +125,27 @@ def find_gap_s(looks: Sequence[AnsweredLook], cameras: int, from_s: float, until
             look.at_s for look in looks if look.camera == camera and from_s < look.at_s < until_s
         ]
         edges = [from_s, *times, until_s]
-        longest_s = max(longest_s, *(b - a for a, b in pairwise(edges)))
+        longest_s = max(longest_s, *(after_s - before_s for before_s, after_s in pairwise(edges)))
     return longest_s
 
 
 def count_wrong_openings(evidence: Evidence, unlisted_s: float | None) -> int:
     """Return how many requests the relay got for a plate off the list, or again for one pass."""
-    listed, times = {*listed_texts()}, Counter(request.text for request in evidence.requests)
+    listed_texts, times = {*list_texts()}, Counter(request.text for request in evidence.requests)
     strangers = sum(
-        request.text not in listed
+        request.text not in listed_texts
         or (unlisted_s is not None and request.at_s > unlisted_s + LISTS_S)
         for request in evidence.requests
     )
-    again = sum(times[text] - max(1, evidence.stored.get(text, 0)) for text in times)
+    again = sum(times[text] - max(1, evidence.pass_counts.get(text, 0)) for text in times)
     return strangers + max(0, again)
 
 
-def count_unopened(passing: Sequence[Passing], evidence: Evidence) -> int:
+def count_unopened(vehicles: Sequence[PassingVehicle], evidence: Evidence) -> int:
     """Return the number of vehicles on the list for which nobody asked the relay."""
-    asked = {request.text for request in evidence.requests}
-    waiting = {one.text for one in passing if one.must_be_told} - asked
-    return len(waiting.intersection(listed_texts()))
+    requested_texts = {request.text for request in evidence.requests}
+    waiting_texts = {vehicle.text for vehicle in vehicles if vehicle.must_be_told} - requested_texts
+    return len(waiting_texts.intersection(list_texts()))
 
 
 def find_broken(
@@ -159,9 +159,9 @@ def find_broken(
         yield f"{row.lost} vehicles lost"
     if row.doubled:
         yield f"{row.doubled} vehicles told twice"
-    if several := find_several_ids(evidence):
+    if several := count_several_ids(evidence):
         yield f"{several} events under several ids"
-    if misplaced := find_misplaced(evidence):
+    if misplaced := count_misplaced(evidence):
         yield f"{misplaced} events after their pass had ended"
     if row.wrong_openings:
         yield f"{row.wrong_openings} requests to the relay too many"
@@ -212,17 +212,19 @@ def judge(
     unlisted_s: float | None,
 ) -> CameraRow:
     """Return the row of a fault, with its name and title."""
-    passing = find_passing(street, evidence.looks, moments, is_blind=promise.is_blind)
-    missing = sorted(find_missing(passing, evidence))
-    doubled = [text for text, number in evidence.stored.items() if number > 1]
-    allowed = {one.text for one in passing if promise.is_blind and one.is_in_fault}
-    unopened = count_unopened(passing, evidence)
+    vehicles = find_passing(street, evidence.looks, moments, is_blind=promise.is_blind)
+    missing_texts = sorted(find_missing(vehicles, evidence))
+    doubled_texts = [text for text, number in evidence.pass_counts.items() if number > 1]
+    allowed_texts = {
+        vehicle.text for vehicle in vehicles if promise.is_blind and vehicle.is_in_fault
+    }
+    unopened = count_unopened(vehicles, evidence)
     row = CameraRow(
         *title,
-        vehicles=len(passing),
-        unseen=sum(not one.must_be_told for one in passing),
-        lost=len(missing),
-        doubled=len({*doubled} - allowed),
+        vehicles=len(vehicles),
+        unseen=sum(not vehicle.must_be_told for vehicle in vehicles),
+        lost=len(missing_texts),
+        doubled=len({*doubled_texts} - allowed_texts),
         repeated=count_repeated(evidence),
         wrong_openings=count_wrong_openings(evidence, unlisted_s),
         gap_s=find_gap_s(evidence.looks, street.cameras, moments.broken_s, moments.end_s),
@@ -233,7 +235,7 @@ def judge(
     broken = [*find_broken(row, promise, evidence, ending)]
     if unopened and not (promise.may_not_open or promise.is_blind):
         broken.append(f"the gate stayed shut for {unopened} vehicles")
-    notes = [describe_loss(text, evidence) for text in missing]
-    notes += [f"several passes: {', '.join(doubled)}"] if doubled else []
+    notes = [describe_loss(text, evidence) for text in missing_texts]
+    notes += [f"several passes: {', '.join(doubled_texts)}"] if doubled_texts else []
     notes += [f"not opened: {unopened}"] if unopened else []
     return replace(row, broken=tuple(broken), notes=tuple(notes))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from workshop.benchmarks.camera_faults.acts import Act, make
 from workshop.benchmarks.camera_faults.world import World
-from workshop.benchmarks.faults.host_faults import filled, limited
+from workshop.benchmarks.faults.host_faults import fill_up, lower_limit
 from workshop.benchmarks.processes import find_tree
 
 DAY_S, HOUR_S = 86400, 3600
@@ -21,7 +21,7 @@ PIDS = Path("/sys/fs/cgroup/pids")
 
 def fill(place: str) -> Act:
     """Fill a small disk."""
-    return lambda world: filled(world.folder / place)
+    return lambda world: fill_up(world.folder / place)
 
 
 def make_read_only(place: str) -> Act:
@@ -45,7 +45,7 @@ def make_read_only(place: str) -> Act:
 
 def limit_descriptors(spare: int) -> Act:
     """Leave the watch few file descriptors, or none."""
-    return lambda world: limited(
+    return lambda world: lower_limit(
         world.watch.pid, resource.RLIMIT_NOFILE, world.watch.measure().descriptors + spare
     )
 

@@ -28,7 +28,7 @@ from workshop.benchmarks.camera_faults.report import (
     Ending,
     Moments,
     Sign,
-    Told,
+    Telemetry,
 )
 from workshop.benchmarks.camera_faults.watching import Resources
 from workshop.benchmarks.camera_faults.world import USUAL, Setting, World, run_world
@@ -81,7 +81,7 @@ def _observe(fault: CameraFault, world: World) -> CameraRow:
         reason = world.watch.read_errors().strip().splitlines()[-1:] or ["it says nothing"]
         return CameraRow(fault.name, fault.title, broken=(f"did not start: {reason[0]}",))
     time.sleep(BEFORE_S)
-    before, said = _measure(world), len(world.watch.read_errors())
+    before, log_length = _measure(world), len(world.watch.read_errors())
     metrics = dict(world.watch.samples[-1][1]) if world.watch.samples else {}
     broken_s = time.monotonic()
     with fault.act(world):
@@ -95,8 +95,8 @@ def _observe(fault: CameraFault, world: World) -> CameraRow:
     after = _measure(world)
     status, took_s = _end(world)
     samples = [sample for at_s, sample in world.watch.samples if at_s > broken_s]
-    told = Told(world.watch.read_errors()[said:], metrics, samples)
-    is_told = any(sign(told) for sign in fault.signs)
+    telemetry = Telemetry(world.watch.read_errors()[log_length:], metrics, samples)
+    is_told = any(sign(telemetry) for sign in fault.signs)
     ending = Ending(status, took_s, before, after, is_told, tuple(world.failures))
     return judge(
         (fault.name, fault.title),
@@ -143,15 +143,15 @@ def _wait_until_told(fault: CameraFault, world: World, moments: Moments) -> floa
 
 def _is_all_told(fault: CameraFault, world: World, moments: Moments) -> bool:
     evidence, is_blind = collect(world), fault.promise.is_blind
-    passing = find_passing(world.street, evidence.looks, moments, is_blind=is_blind)
-    return is_all_told(passing, evidence)
+    vehicles = find_passing(world.street, evidence.looks, moments, is_blind=is_blind)
+    return is_all_told(vehicles, evidence)
 
 
 def _poll(find: Callable[[], float | None], longest_s: float) -> float | None:
     deadline = time.monotonic() + longest_s
-    while (found := find()) is None and time.monotonic() < deadline:
+    while (result := find()) is None and time.monotonic() < deadline:
         time.sleep(LOOK_S)
-    return found
+    return result
 
 
 def _keep_logs(fault: CameraFault, world: World, logs: Path | None) -> None:

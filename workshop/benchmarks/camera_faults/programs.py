@@ -168,11 +168,11 @@ class Subscriber:
             thread.join(5)
 
     async def _run(self) -> None:
-        taking = asyncio.create_task(self._take_all())
+        task = asyncio.create_task(self._take_all())
         while not self._is_over:
             await asyncio.sleep(0.1)
-        taking.cancel()
-        await asyncio.wait({taking}, timeout=2)
+        task.cancel()
+        await asyncio.wait({task}, timeout=2)
 
     async def _take_all(self) -> None:
         while True:
@@ -193,9 +193,9 @@ def small_disk(folder: Path, size: str) -> Iterator[None]:
     """
     folder.mkdir(exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "tmpfs", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CannotBeMadeError(f"no small disk, which root may mount: {done.stderr.strip()}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise CannotBeMadeError(f"no small disk, which root may mount: {result.stderr.strip()}")
     try:
         yield
     finally:

@@ -94,13 +94,15 @@ def to_plates(sight: Sight) -> Plates:
 def describe_plates(plates: Plates) -> dict[str, Any]:
     """Return an answer of KServe with all outputs, as JSON."""
     outputs = []
-    cornered = Plates(tuple(replace(plate, corners=corners_of(plate)) for plate in plates))
-    for name, array in to_arrays(cornered).items():
+    plates_with_corners = Plates(
+        tuple(replace(plate, corners=corners_of(plate)) for plate in plates)
+    )
+    for name, array in to_arrays(plates_with_corners).items():
         is_text = array.dtype.kind == "O"
-        values = [one.decode() if is_text else float(one) for one in array.ravel()]
+        values = [value.decode() if is_text else float(value) for value in array.ravel()]
         kind = "BYTES" if is_text else "FP32"
-        described = {"name": name, "datatype": kind, "shape": [*array.shape], "data": values}
-        outputs.append(described)
+        output = {"name": name, "datatype": kind, "shape": [*array.shape], "data": values}
+        outputs.append(output)
     return {"model_name": MODEL, "model_version": "1", "outputs": outputs}
 
 

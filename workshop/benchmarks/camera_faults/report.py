@@ -14,7 +14,7 @@ Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Told:
+class Telemetry:
     """The signs for an operator since the fault."""
 
     log: str
@@ -22,21 +22,21 @@ class Told:
     samples: Sequence[Metrics]
 
 
-Sign = Callable[[Told], bool]
+Sign = Callable[[Telemetry], bool]
 
 
 def says(pattern: str) -> Sign:
     """Return a sign: a line of the log has this pattern."""
-    return lambda told: bool(re.search(pattern, told.log))
+    return lambda telemetry: bool(re.search(pattern, telemetry.log))
 
 
 def counts(name: str) -> Sign:
     """Return a sign: a counter with this start of its name has grown."""
 
-    def has_grown(told: Told) -> bool:
-        highest = {key: value for sample in told.samples for key, value in sample.items()}
+    def has_grown(telemetry: Telemetry) -> bool:
+        highest = {key: value for sample in telemetry.samples for key, value in sample.items()}
         grown = (
-            value > told.before.get(key, 0.0)
+            value > telemetry.before.get(key, 0.0)
             for key, value in highest.items()
             if key.startswith(name)
         )
@@ -47,9 +47,9 @@ def counts(name: str) -> Sign:
 
 def shows(name: str, is_bad: Callable[[float], bool]) -> Sign:
     """Return a sign: a gauge with this start of its name was bad at some time."""
-    return lambda told: any(
+    return lambda telemetry: any(
         is_bad(value)
-        for sample in told.samples
+        for sample in telemetry.samples
         for key, value in sample.items()
         if key.startswith(name)
     )
@@ -70,7 +70,7 @@ DATABASE_AWAY: tuple[Sign, ...] = (
 )
 SINK_FAILS: tuple[Sign, ...] = (counts("plates_sink_failed_attempts_total"),)
 RELAY_FAILS: tuple[Sign, ...] = (says(r"gate barrier: (?!opened)"),)
-NOTHING_TO_TELL: tuple[Sign, ...] = (lambda _told: True,)
+NOTHING_TO_TELL: tuple[Sign, ...] = (lambda _telemetry: True,)
 """A fault that harms nobody need not be told."""
 
 

@@ -91,7 +91,7 @@ class WatchCommand(ChildProcess):
         return Resources(process.num_fds(), threads, memory, len(find_tree(self.pid)))
 
     @contextmanager
-    def polled(self) -> Iterator[None]:
+    def poll_metrics(self) -> Iterator[None]:
         """Read its metrics now and then, for the length of a `with` block."""
 
         def look() -> None:

@@ -25,7 +25,7 @@ from workshop.benchmarks.camera_faults.programs import (
 )
 from workshop.benchmarks.camera_faults.timetable import Sight, Street
 from workshop.benchmarks.camera_faults.watching import WatchCommand
-from workshop.benchmarks.faults import settings as preloaded
+from workshop.benchmarks.faults import settings as fault_settings
 from workshop.benchmarks.faults.settings import CannotBeMadeError
 from workshop.benchmarks.postgresql_server import MISSING, PostgresqlServer, find_programs
 
@@ -114,7 +114,7 @@ class World:
     def set_clock(self, seconds: int) -> None:
         """Set a wall clock ahead."""
         assert self.clock
-        preloaded.set_offset(self.clock, seconds)
+        fault_settings.set_offset(self.clock, seconds)
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def run_world(setting: Setting) -> Iterator[World]:
         for command in _make_commands(world, variables):
             world.watchers.append(command)
             stack.callback(command.kill)
-            stack.enter_context(command.polled())
+            stack.enter_context(command.poll_metrics())
             command.start()
         yield world
 
@@ -152,8 +152,8 @@ def run_world(setting: Setting) -> Iterator[World]:
 def _make_clock(setting: Setting, stack: ExitStack) -> tuple[Path | None, dict[str, str]]:
     if not setting.clock_of:
         return None, {}
-    variables = dict(stack.enter_context(preloaded.clock()).variables)
-    clock = Path(variables[preloaded.OFFSET_FILE])
+    variables = dict(stack.enter_context(fault_settings.clock()).variables)
+    clock = Path(variables[fault_settings.OFFSET_FILE])
     clock.parent.chmod(0o755)
     return clock, variables
 
@@ -252,7 +252,7 @@ def describe_cameras(world: World) -> str:
     return "\n".join([*lines, ""])
 
 
-def listed_texts() -> list[str]:
+def list_texts() -> list[str]:
     """Return the texts for which the gate may open."""
     return [
         Sight(camera, vehicle, 0).text
@@ -264,7 +264,7 @@ def listed_texts() -> list[str]:
 def _write_list(world: World) -> None:
     with MIGRATING, closing(world.open_store()) as store:
         store.lists.create(LIST)
-        store.lists.import_csv(LIST, "\n".join(["text", *listed_texts()]), accepts_doubtful=True)
+        store.lists.import_csv(LIST, "\n".join(["text", *list_texts()]), accepts_doubtful=True)
 
 
 def _make_commands(world: World, variables: dict[str, str]) -> Iterator[WatchCommand]:

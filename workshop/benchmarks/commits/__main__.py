@@ -53,11 +53,11 @@ class Labels:
     seed: int
     folders: tuple[Path, ...] = ()
 
-    def read(self, kept: Path) -> tuple[LabelledSet, ...]:
+    def read(self, rendered_sets: Path) -> tuple[LabelledSet, ...]:
         """Return the labelled sets; the rendered one is kept for later runs.
 
         Args:
-            kept: The folder for rendered sets.
+            rendered_sets: The folder for rendered sets.
 
         Raises:
             DataError: A folder has no valid labels, or cannot be written.
@@ -67,10 +67,10 @@ class Labels:
         )  # errors come before the rendering
         if not self.rendered:
             return of_folders
-        folder = kept / f"rendered-{self.rendered}-{self.seed}"
+        folder = rendered_sets / f"rendered-{self.rendered}-{self.seed}"
         if not folder.exists():
             typer.echo(f"rendering {self.rendered} pictures into {folder} ...", err=True)
-            with explain_write_errors(kept):
+            with explain_write_errors(rendered_sets):
                 render_set(folder, self.rendered, self.seed)
         return (replace(read_set(folder), name=RENDERED), *of_folders)
 
@@ -139,8 +139,10 @@ def compare_plates(samples: Sequence[Sample], pictures: Sequence[Picture]) -> It
         }
         counts = {count for _, count in plates_by_side} | ({picture.plates} - {None})
         if len(counts) > 1:
-            listed = ", ".join(f"{side} {count}" for side, count in sorted(plates_by_side, key=str))
-            yield f"{picture.name}: plates found: {listed}"
+            counts_by_side = ", ".join(
+                f"{side} {count}" for side, count in sorted(plates_by_side, key=str)
+            )
+            yield f"{picture.name}: plates found: {counts_by_side}"
 
 
 def _write_up(
@@ -148,8 +150,8 @@ def _write_up(
 ) -> CommitReport:
     samples = results.samples
     errors = sum(sample.errors for sample in samples)
-    first = next((sample.first_error for sample in samples if sample.first_error), "")
-    failed = (f"**{errors} calls failed**; the first: {first}",) if errors else ()
+    first_error = next((sample.first_error for sample in samples if sample.first_error), "")
+    failures = (f"**{errors} calls failed**; the first: {first_error}",) if errors else ()
     base, head = commits.values()
     return CommitReport(
         date=f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
@@ -162,9 +164,9 @@ def _write_up(
         figures=find_figures(samples),
         accuracy=tuple(results.accuracy),
         samples=tuple(samples),
-        notes=(*notes, *compare_plates(samples, [*plan.pictures.values()]), *failed),
+        notes=(*notes, *compare_plates(samples, [*plan.pictures.values()]), *failures),
         errors=errors,
-        ended=results.ended,
+        ended=results.end_reason,
     )
 
 

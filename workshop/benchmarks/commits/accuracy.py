@@ -73,7 +73,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAnswer:
     """The answer for one picture: all texts in it, and the verdict for each labelled plate."""
 
     texts: tuple[str, ...]
@@ -105,35 +105,35 @@ def read_set(folder: Path) -> LabelledSet:
     return LabelledSet(folder.name, tuple(read_scenes(folder)))
 
 
-def compare_answers(labelled: LabelledSet, services: Mapping[str, Service]) -> Accuracy:
+def compare_answers(labelled_set: LabelledSet, services: Mapping[str, Service]) -> Accuracy:
     """Let both servers, one after the other, read a set.
 
     One call at a time: batches of calls may change the last digit of a score.
     """
     answers = {
-        side: _read(labelled.scenes, service.gateway.http) for side, service in services.items()
+        side: _read(labelled_set.scenes, service.gateway.http) for side, service in services.items()
     }
-    return pair_answers(labelled.name, answers[BASE], answers[HEAD])
+    return pair_answers(labelled_set.name, answers[BASE], answers[HEAD])
 
 
-def _read(scenes: Sequence[Scene], address: str) -> list[Judged]:
+def _read(scenes: Sequence[Scene], address: str) -> list[JudgedAnswer]:
     with PlateClient(address) as client:
         return [
             _judge(scene, Answer(client.recognize(scene.path, outputs=OUTPUTS))) for scene in scenes
         ]
 
 
-def _judge(scene: Scene, answer: Answer) -> Judged:
+def _judge(scene: Scene, answer: Answer) -> JudgedAnswer:
     outcomes = [outcome for outcome in judge(scene, answer) if outcome.label.type != BAD]
-    return Judged(
+    return JudgedAnswer(
         tuple(plate.text for plate in answer.plates), tuple(outcome.verdict for outcome in outcomes)
     )
 
 
-def pair_answers(name: str, base: Sequence[Judged], head: Sequence[Judged]) -> Accuracy:
+def pair_answers(name: str, base: Sequence[JudgedAnswer], head: Sequence[JudgedAnswer]) -> Accuracy:
     """Compare the answers of two commits, picture by picture, in the same order."""
-    before = [verdict for judged in base for verdict in judged.verdicts]
-    after = [verdict for judged in head for verdict in judged.verdicts]
+    before = [verdict for answer in base for verdict in answer.verdicts]
+    after = [verdict for answer in head for verdict in answer.verdicts]
     return Accuracy(
         name=name,
         pictures=len(head),

@@ -89,7 +89,7 @@ class Results:
 
     samples: list[Sample] = field(default_factory=list)
     accuracy: list[Accuracy] = field(default_factory=list)
-    ended: str = ""
+    end_reason: str = ""
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def measure(plan: Plan, start: Start) -> Results:
             with start(order_sides(number)) as services:
                 if not number:
                     results.accuracy += [
-                        compare_answers(labelled, services) for labelled in plan.sets
+                        compare_answers(labelled_set, services) for labelled_set in plan.sets
                     ]
                 results.samples += measure_pair(plan, services, number)
             left_s = (time.monotonic() - began) * (plan.rounds - number - 1)
@@ -150,10 +150,10 @@ def measure_pair(plan: Plan, services: Services, number: int) -> list[Sample]:
     for pass_ in range(PASSES):
         for cell in shuffle(plan.cells, number, lambda cell: cell):
             for side in order_sides(number + pass_):
-                measured = _load(
+                result = _load(
                     services[side], plan.pictures[cell.picture], cell.calls, plan.seconds
                 )
-                samples.append(_sum_up(measured, number, side, cell))
+                samples.append(_sum_up(result, number, side, cell))
     return samples
 
 
@@ -164,7 +164,7 @@ def order_sides(turn: int) -> tuple[str, ...]:
 
 def _load(service: Service, picture: Picture, calls: int, seconds: float) -> Round:
     pids = find_tree(service.pid)
-    measured = measure_round(
+    result = measure_round(
         lambda: connect(HTTP_ENCODED, picture, service.gateway),
         calls,
         seconds,
@@ -172,17 +172,17 @@ def _load(service: Service, picture: Picture, calls: int, seconds: float) -> Rou
     )
     if not service.is_running():
         raise ServerError(f"{service.log}: wanted a server that runs, got its end")
-    return measured
+    return result
 
 
-def _sum_up(measured: Round, number: int, side: str, cell: Cell) -> Sample:
-    figures = pool([measured])
+def _sum_up(result: Round, number: int, side: str, cell: Cell) -> Sample:
+    figures = pool([result])
     return Sample(
         number,
         side,
         *cell,
         figures.by_round[0],
-        measured.errors,
-        measured.first_error,
-        measured.plates,
+        result.errors,
+        result.first_error,
+        result.plates,
     )

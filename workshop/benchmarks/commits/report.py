@@ -168,9 +168,11 @@ def _divide(
     by_side: dict[str, list[float]] = {BASE: [], HEAD: []}
     for number in dict.fromkeys(number for number, _, _ in means):
         of_round = {side: [means[number, side, cell] for cell in cells] for side in by_side}
-        known = {side: [log for log in logs if log is not None] for side, logs in of_round.items()}
-        if all(len(logs) == len(cells) for logs in known.values()):
-            for side, logs in known.items():
+        logs_by_side = {
+            side: [log for log in logs if log is not None] for side, logs in of_round.items()
+        }
+        if all(len(logs) == len(cells) for logs in logs_by_side.values()):
+            for side, logs in logs_by_side.items():
                 by_side[side].append(statistics.fmean(logs))
     if not by_side[BASE]:
         return None
@@ -181,7 +183,7 @@ def _divide(
 
 def _mean_log(values: Iterable[float | None]) -> float | None:
     """Return the mean logarithm; None when a value is missing or 0."""
-    known = [*values]
-    if not known or not all(known):
+    numbers = [*values]
+    if not numbers or not all(numbers):
         return None
-    return statistics.fmean(math.log(value) for value in known if value)
+    return statistics.fmean(math.log(value) for value in numbers if value)

@@ -57,7 +57,10 @@ def _picture_rows(figures: Sequence[Figure]) -> Rows:
     keys = dict.fromkeys((figure.picture, figure.calls) for figure in figures if figure.picture)
     ratios = {(figure.picture, figure.calls, figure.title): figure.ratio for figure in figures}
     return [
-        (f"{picture} x{calls}", *(_show(ratios.get((picture, calls, k.title))) for k in KINDS))
+        (
+            f"{picture} x{calls}",
+            *(_show(ratios.get((picture, calls, kind.title))) for kind in KINDS),
+        )
         for picture, calls in keys
     ]
 

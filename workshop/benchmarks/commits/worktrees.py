@@ -71,14 +71,14 @@ class Repository:
 
     def _git(self, *arguments: str) -> str:
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 ["git", *arguments], cwd=self.folder, capture_output=True, text=True, check=True
             )
         except FileNotFoundError as error:
             raise DataError("git: wanted the program, got none") from error
         except subprocess.CalledProcessError as error:
             raise DataError(f"git {arguments[0]}: {error.stderr.strip()}") from error
-        return done.stdout.strip()
+        return result.stdout.strip()
 
 
 def choose_variables(tree: Path) -> dict[str, str]:
@@ -92,10 +92,10 @@ def check_imports(tree: Path, variables: Mapping[str, str]) -> None:
     Raises:
         DataError: It imports another one, or none.
     """
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", FIND_PACKAGE], env=dict(variables), cwd="/", capture_output=True,
         text=True, check=False,
     )  # fmt: skip
-    got = done.stdout.strip() or (done.stderr.strip().splitlines() or ["nothing"])[-1]
+    got = result.stdout.strip() or (result.stderr.strip().splitlines() or ["nothing"])[-1]
     if not Path(got).resolve().is_relative_to(tree.resolve()):
         raise DataError(f"orchestrator: wanted the package in {tree}, got {got}")

@@ -66,9 +66,9 @@ def access_freed_memory(device: str) -> None:
         ctypes.string_at(0)
     import torch
 
-    held = torch.empty(FREED_BYTES, dtype=torch.uint8, device=device)
-    ctypes.CDLL("libcuda.so.1").cuMemFree_v2(ctypes.c_uint64(held.data_ptr()))
-    held.fill_(1)
+    tensor = torch.empty(FREED_BYTES, dtype=torch.uint8, device=device)
+    ctypes.CDLL("libcuda.so.1").cuMemFree_v2(ctypes.c_uint64(tensor.data_ptr()))
+    tensor.fill_(1)
     torch.cuda.synchronize()
 
 
@@ -78,6 +78,6 @@ def take_all_memory(device: str) -> None:
         np.empty(TOO_MANY_BYTES, np.uint8)
     import torch
 
-    held = []
+    tensors = []
     while True:
-        held.append(torch.empty(CHUNK_BYTES, dtype=torch.uint8, device=device))
+        tensors.append(torch.empty(CHUNK_BYTES, dtype=torch.uint8, device=device))

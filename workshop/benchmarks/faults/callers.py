@@ -28,7 +28,7 @@ SHIFT_PX = 48
 STEP_PX = 3
 """The distance between two parts of the same scene."""
 POSITIONS = SHIFT_PX // STEP_PX
-WIDEST_PX = 16
+MAX_MARGIN_PX = 16
 """The limit of the margins of a crop; they are smaller."""
 
 
@@ -55,11 +55,11 @@ def cut(larger: Bgr, place: int) -> Bgr:
     return larger[top : top + height, left : left + width]
 
 
-def crop(drawn: Scene, margins: int) -> Bgr:
+def crop(street: Scene, margins: int) -> Bgr:
     """Cut the first plate out, with other margins for each number."""
-    across, down = divmod(margins % WIDEST_PX**2, WIDEST_PX)
-    x0, y0, x1, y1 = drawn.xyxy[0].astype(int)
-    return drawn.picture[max(0, y0 - down) : y1 + down, max(0, x0 - across) : x1 + across]
+    across, down = divmod(margins % MAX_MARGIN_PX**2, MAX_MARGIN_PX)
+    x0, y0, x1, y1 = street.xyxy[0].astype(int)
+    return street.picture[max(0, y0 - down) : y1 + down, max(0, x0 - across) : x1 + across]
 
 
 @cache
@@ -106,10 +106,10 @@ def build_requests(pictures: Sequence[Picture], crops: Sequence[Picture]) -> Req
     """Build the requests for pictures, and for as many crops of plates."""
     return {
         HTTP: [
-            kserve_http([file(picture.encoded)], outputs=tuple(OUTPUTS)) for picture in pictures
+            kserve_http([file(picture.file_bytes)], outputs=tuple(OUTPUTS)) for picture in pictures
         ],
         GRPC: [
-            kserve_grpc([file(picture.encoded)], outputs=tuple(OUTPUTS)) for picture in pictures
+            kserve_grpc([file(picture.file_bytes)], outputs=tuple(OUTPUTS)) for picture in pictures
         ],
         REST: [_rest(picture, "/v1/recognize") for picture in pictures],
         READ: [_rest(crop, "/v1/read") for crop in crops],
@@ -118,7 +118,7 @@ def build_requests(pictures: Sequence[Picture], crops: Sequence[Picture]) -> Req
 
 def build_text_requests(pictures: Sequence[Picture]) -> Requests:
     """Build requests for the texts alone: in batches, the scores of PyTorch differ a little."""
-    files = [[file(picture.encoded)] for picture in pictures]
+    files = [[file(picture.file_bytes)] for picture in pictures]
     return {
         HTTP: [kserve_http(tensors, outputs=("texts",)) for tensors in files],
         GRPC: [kserve_grpc(tensors, outputs=("texts",)) for tensors in files],
@@ -126,16 +126,17 @@ def build_text_requests(pictures: Sequence[Picture]) -> Requests:
 
 
 def _rest(picture: Picture, path: str) -> HttpRequest:
-    return over_rest(picture.encoded, path, Content_Type="image/jpeg")
+    return over_rest(picture.file_bytes, path, Content_Type="image/jpeg")
 
 
 def take_answers(requests: Requests, connection: Connection) -> Answers:
     """Send the requests one by one to a service without load; return the hashes of its answers."""
     answers = {
         protocol: [
-            _take(f"{protocol}: picture {n}", connection, request) for n, request in enumerate(many)
+            _take(f"{protocol}: picture {number}", connection, request)
+            for number, request in enumerate(requests_of_protocol)
         ]
-        for protocol, many in requests.items()
+        for protocol, requests_of_protocol in requests.items()
     }
     for protocol, digests in answers.items():
         if twins := find_twins(digests):
@@ -158,8 +159,10 @@ def open_load(
 ) -> Load:
     """Return a load with `each` callers of every protocol, which send at most `most` calls."""
     connect = {
-        protocol: send_by(connection, partial(_send_in_turn, many, answers[protocol]))
-        for protocol, many in requests.items()
+        protocol: send_by(
+            connection, partial(_send_in_turn, requests_of_protocol, answers[protocol])
+        )
+        for protocol, requests_of_protocol in requests.items()
     }
     return Load(connect, each, most, BACKOFF_S)
 

@@ -144,10 +144,10 @@ class Looks:
     """The results of one health probe over some time."""
 
     probe: str
-    failed: list[bool] = field(default_factory=list)
+    failures: list[bool] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.probe}: {sum(self.failed)} of {len(self.failed)} probes failed"
+        return f"{self.probe}: {sum(self.failures)} of {len(self.failures)} probes failed"
 
 
 @contextmanager
@@ -159,9 +159,9 @@ def watch_probes(address: str) -> Iterator[Sequence[Looks]]:
         for probe_looks in looks:
             try:
                 probe(f"{address}/{probe_looks.probe}", 1.0)
-                probe_looks.failed.append(False)
+                probe_looks.failures.append(False)
             except ProbeError:
-                probe_looks.failed.append(True)
+                probe_looks.failures.append(True)
 
     with poll(look, LOOK_S):
         yield looks

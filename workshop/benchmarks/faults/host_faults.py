@@ -44,12 +44,12 @@ def start_and_stop_another(target: Target) -> Effect:
         other.start()
         other.wait_until_ready()
         ready_s = time.monotonic() - since
-        taken = names - target.service.leftovers()
+        taken_names = names - target.service.leftovers()
     finally:
         other.stop()
-    failures = [f"it took {len(taken)} regions and folders away"] if taken else []
-    if left := other.leftovers() - names:
-        failures.append(f"it left {len(left)} regions and folders")
+    failures = [f"it took {len(taken_names)} regions and folders away"] if taken_names else []
+    if leftovers := other.leftovers() - names:
+        failures.append(f"it left {len(leftovers)} regions and folders")
     note = f"the other was ready after {ready_s:.1f} s"
     return Effect(time.monotonic(), notes=(note,), failures=tuple(failures))
 
@@ -63,13 +63,13 @@ def take_a_port(target: Target) -> Effect:
         wait(lambda: CHECKED in other.log.read_text(), "the other to have looked", END_S)
         stack.enter_context(socket.create_server((HOST, other.ports.http)))
         status = other.wait_for_end(END_S)
-        said = other.log.read_text(errors="replace").strip().splitlines()[1:]
+        lines = other.log.read_text(errors="replace").strip().splitlines()[1:]
     failures = [] if status else [f"exit status {status}"]
-    if len(said) != 1:
-        failures.append(f"wanted one line of what is wrong, got {len(said)}")
-    if left := other.leftovers() - names:
-        failures.append(f"it left {len(left)} regions and folders")
-    notes = (f"exit status {status}", *(f"said: {line}" for line in said[-1:]))
+    if len(lines) != 1:
+        failures.append(f"wanted one line of what is wrong, got {len(lines)}")
+    if leftovers := other.leftovers() - names:
+        failures.append(f"it left {len(leftovers)} regions and folders")
+    notes = (f"exit status {status}", *(f"said: {line}" for line in lines[-1:]))
     return Effect(time.monotonic(), notes=notes, failures=tuple(failures))
 
 
@@ -98,9 +98,9 @@ def _draw_large(size_wh: tuple[int, int]) -> Picture:
 
 def limit_memory(target: Target) -> Effect:
     """Limit the memory of one worker, and send pictures that need more."""
-    request = kserve_http([file(_draw_large(LARGE_WH).encoded)])
+    request = kserve_http([file(_draw_large(LARGE_WH).file_bytes)])
     pid = target.service.find(MODEL)
-    with limited(pid, resource.RLIMIT_AS, psutil.Process(pid).memory_info().vms + ROOM_BYTES):
+    with lower_limit(pid, resource.RLIMIT_AS, psutil.Process(pid).memory_info().vms + ROOM_BYTES):
         attempts = [send(target.service.gateway.http, request) for _ in range(LARGE_CALLS)]
     return Effect(
         time.monotonic(), notes=describe(attempts, "large pictures"), failures=find_blamed(attempts)
@@ -110,7 +110,7 @@ def limit_memory(target: Target) -> Effect:
 def fill_shared_memory(target: Target) -> Effect:
     """Fill /dev/shm for a while, and send pictures that need more of it."""
     request = kserve_http([pixels(_draw_large(RAW_WH).bgr)])
-    with filled(target.service.outside(SHM)):
+    with fill_up(target.service.outside(SHM)):
         attempts = _send_for(LASTS_S, target.service, request)
     notes = describe(attempts, "large pictures meanwhile")
     return Effect(time.monotonic(), notes=notes, failures=find_blamed(attempts))
@@ -119,12 +119,12 @@ def fill_shared_memory(target: Target) -> Effect:
 def fill_disk(target: Target) -> Effect:
     """Fill the folder of temporary files, which also holds the audit."""
     service = target.service
-    said = service.log.stat().st_size
-    with filled(service.outside(service.tmp)):
+    log_bytes = service.log.stat().st_size
+    with fill_up(service.outside(service.tmp)):
         time.sleep(LASTS_S)
-    written = service.log.read_bytes()[said:].decode(errors="replace")
-    failures = ("a traceback in the log",) if "Traceback" in written else ()
-    notes = tuple(f"said: {line}" for line in written.splitlines()[:1])
+    output = service.log.read_bytes()[log_bytes:].decode(errors="replace")
+    failures = ("a traceback in the log",) if "Traceback" in output else ()
+    notes = tuple(f"said: {line}" for line in output.splitlines()[:1])
     return Effect(time.monotonic(), notes=notes, failures=failures)
 
 
@@ -133,13 +133,13 @@ def take_descriptors(target: Target) -> Effect:
     service = target.service
     pid = service.find(GATEWAY)
     limit = psutil.Process(pid).num_fds() + SPARE_DESCRIPTORS
-    with limited(pid, resource.RLIMIT_NOFILE, limit), ExitStack() as stack:
+    with lower_limit(pid, resource.RLIMIT_NOFILE, limit), ExitStack() as stack:
         idle = [stack.enter_context(_connect(service)) for _ in range(IDLE_CONNECTIONS)]
         for connection in idle:
             connection.sendall(HEALTH)
         time.sleep(LASTS_S)
-        served = sum(map(_is_served, idle))
-    note = f"of {IDLE_CONNECTIONS} connections more {served} were served meanwhile"
+        served_count = sum(map(_is_served, idle))
+    note = f"of {IDLE_CONNECTIONS} connections more {served_count} were served meanwhile"
     return Effect(time.monotonic(), notes=(note,))
 
 
@@ -165,27 +165,27 @@ def _send_for(seconds: float, service: Service, request: HttpRequest) -> list[At
 
 
 @contextmanager
-def limited(pid: int, what: int, limit: int) -> Iterator[None]:
+def lower_limit(pid: int, limit_kind: int, limit: int) -> Iterator[None]:
     """Lower a process's limit for the length of a `with` block; the process may end meanwhile."""
-    before = resource.prlimit(pid, what)
-    resource.prlimit(pid, what, (limit, before[1]))
+    before = resource.prlimit(pid, limit_kind)
+    resource.prlimit(pid, limit_kind, (limit, before[1]))
     try:
         yield
     finally:
         with suppress(ProcessLookupError):
-            resource.prlimit(pid, what, before)
+            resource.prlimit(pid, limit_kind, before)
 
 
 @contextmanager
-def filled(folder: Path) -> Iterator[None]:
+def fill_up(folder: Path) -> Iterator[None]:
     """Fill a file system completely for the length of a `with` block."""
     file = folder / "filler"
     try:
-        with file.open("wb", buffering=0) as opened, suppress(OSError):  # until it is full
+        with file.open("wb", buffering=0) as stream, suppress(OSError):  # until it is full
             room = os.statvfs(folder)
-            os.posix_fallocate(opened.fileno(), 0, room.f_bavail * room.f_frsize)
-            opened.seek(0, os.SEEK_END)
-            while opened.write(bytes(room.f_frsize)):
+            os.posix_fallocate(stream.fileno(), 0, room.f_bavail * room.f_frsize)
+            stream.seek(0, os.SEEK_END)
+            while stream.write(bytes(room.f_frsize)):
                 pass
         yield
     finally:

@@ -90,8 +90,8 @@ def is_steady(load: Load, since: float) -> bool:
     recent = [call for call in calls if call.ended >= now - QUIET_S]
     if now < since + QUIET_S or not all(call.is_answered for call in recent):
         return False
-    served = [call.protocol for call in recent if call.began >= since]
-    return all(served.count(protocol) >= load.each for protocol in load.connect)
+    protocols = [call.protocol for call in recent if call.began >= since]
+    return all(protocols.count(protocol) >= load.each for protocol in load.connect)
 
 
 class Harness:
@@ -109,8 +109,8 @@ class Harness:
 
         If the service cannot be started, the rows say why.
         """
-        for setting, several in groupby(faults, lambda fault: fault.setting):
-            group = [*several]
+        for setting, faults_of_setting in groupby(faults, lambda fault: fault.setting):
+            group = [*faults_of_setting]
             try:
                 with SETTINGS[setting]() as launch, run_service(launch) as service:
                     while group:
@@ -126,11 +126,11 @@ class Harness:
         if not (service.is_whole() and service.is_ready()):
             service.restart()
         gateway = service.gateway
-        connection = partial(Connection, gateway.http, gateway.grpc, TIMEOUT_S)
+        connect = partial(Connection, gateway.http, gateway.grpc, TIMEOUT_S)
         if self._answers is None:
-            with closing(connection()) as opened:
-                self._answers = take_answers(self._requests, opened)
-        load = open_load(self._requests, self._answers, connection, self._each)
+            with closing(connect()) as connection:
+                self._answers = take_answers(self._requests, connection)
+        load = open_load(self._requests, self._answers, connect, self._each)
         try:
             return judge(observe(fault, service, load, self._before_s), fault.promise)
         except (PlateError, OSError, LookupError) as error:  # also when a process does not exist

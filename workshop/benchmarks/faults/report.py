@@ -89,7 +89,7 @@ class Counts:
         return cls(
             sent=len(calls),
             answered=sum(call.is_answered for call in calls),
-            refused=dict(sorted(Counter(c.status for c in calls if c.is_refused).items())),
+            refused=dict(sorted(Counter(call.status for call in calls if call.is_refused).items())),
             lost=sum(call.is_lost for call in calls),
             wrong=sum(call.is_wrong for call in calls),
             longest_s=max((call.waited_s for call in calls), default=0.0),
@@ -139,38 +139,42 @@ COUNTS = ("sent", "answered", "refused", "lost", "wrong", "longest wait")
 TABLE = Table("faults", ("callers, answers/s", *COUNTS, "recovered"), _to_cells)
 
 
-def judge(seen: Observation, promise: Promise) -> Row:
+def judge(observation: Observation, promise: Promise) -> Row:
     """Compare an observed fault with its promise; return its row."""
-    before = [call for call in seen.calls if call.ended < seen.began]
+    before = [call for call in observation.calls if call.ended < observation.began]
     usual_s = max((call.waited_s for call in before), default=0.0)
-    calls = [c for c in seen.calls if c.began < seen.began] if seen.effect.is_end else seen.calls
+    calls = (
+        [call for call in observation.calls if call.began < observation.began]
+        if observation.effect.is_end
+        else observation.calls
+    )
     row = Row(
-        fault=seen.fault,
-        callers=seen.callers,
-        usual_rate=len(before) / (seen.began - seen.load_began),
+        fault=observation.fault,
+        callers=observation.callers,
+        usual_rate=len(before) / (observation.began - observation.load_began),
         usual_longest_s=usual_s,
         counts=Counts.of(calls),
-        recover_s=find_recovery(seen, SLOW * usual_s),
-        notes=(*seen.effect.notes, *name_failures(calls)),
+        recover_s=find_recovery(observation, SLOW * usual_s),
+        notes=(*observation.effect.notes, *name_failures(calls)),
     )
-    broken = (*seen.effect.failures, *find_broken(row, promise, seen.effect.is_end))
+    broken = (*observation.effect.failures, *find_broken(row, promise, observation.effect.is_end))
     return replace(row, broken=broken)
 
 
-def find_recovery(seen: Observation, slow_s: float) -> float | None:
+def find_recovery(observation: Observation, slow_s: float) -> float | None:
     """Return the seconds until every process was back and the last affected call was over.
 
     A call was affected if it was refused, lost or wrong, or waited longer than `slow_s`.
     """
-    if seen.whole is None or seen.effect.is_end:
+    if observation.whole is None or observation.effect.is_end:
         return None
     noticed = [
         call.ended
-        for call in seen.calls
-        if call.ended > seen.effect.since
+        for call in observation.calls
+        if call.ended > observation.effect.since
         and (not call.is_answered or call.is_wrong or call.waited_s > slow_s)
     ]
-    return max(0.0, max([seen.whole, *noticed]) - seen.effect.since)
+    return max(0.0, max([observation.whole, *noticed]) - observation.effect.since)
 
 
 def find_broken(row: Row, promise: Promise, is_end: bool = False) -> Iterator[str]:

@@ -77,9 +77,9 @@ def _mounts(tmp: str) -> Iterator[int]:
     )  # fmt: skip
     try:
         assert holder.stdout is not None
-        said = holder.stdout.readline().strip()
-        if said != READY:
-            raise CannotBeMadeError(f"no mounts of its own, which root may have: {said}")
+        line = holder.stdout.readline().strip()
+        if line != READY:
+            raise CannotBeMadeError(f"no mounts of its own, which root may have: {line}")
         yield holder.pid
     finally:
         holder.kill()
@@ -127,22 +127,22 @@ def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Launch]:
     with TemporaryDirectory(prefix="faults-clock-") as folder:
         library, offset = Path(folder, "wall_clock.so"), Path(folder, "offset")
         files = ("-o", str(library), str(WALL_CLOCK), "-ldl")
-        made = subprocess.run(
+        result = subprocess.run(
             [compiler, "-shared", "-fPIC", "-O2", *files],
             capture_output=True,
             text=True,
             check=False,
         )
-        if made.returncode:
-            raise CannotBeMadeError(f"no other clock: {made.stderr.strip()}")
+        if result.returncode:
+            raise CannotBeMadeError(f"no other clock: {result.stderr.strip()}")
         set_offset(offset, 0)
         yield Launch(flags=CPU, variables={"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)})
 
 
 def set_offset(file: Path, seconds: int) -> None:
     """Set the clock that reads this file ahead by a number of seconds."""
-    with file.open("r+b" if file.exists() else "wb", buffering=0) as opened:
-        opened.write(seconds.to_bytes(8, sys.byteorder, signed=True))
+    with file.open("r+b" if file.exists() else "wb", buffering=0) as stream:
+        stream.write(seconds.to_bytes(8, sys.byteorder, signed=True))
 
 
 SETTINGS: Mapping[str, Callable[[], AbstractContextManager[Launch]]] = {

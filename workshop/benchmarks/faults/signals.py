@@ -30,7 +30,7 @@ class Killer:
         self._service, self._pause_s = service, pause_s
         self._random = random.Random(SEED)
         self._is_over = threading.Event()
-        self.killed: list[tuple[str, int]] = []
+        self.kills: list[tuple[str, int]] = []
 
     @contextmanager
     def run(self) -> Iterator[None]:
@@ -46,7 +46,7 @@ class Killer:
 
     def _drive(self) -> None:
         while not self._is_over.wait(self._pause_s):
-            is_whole = self._service.is_whole(pid for _, pid in self.killed)
+            is_whole = self._service.is_whole(pid for _, pid in self.kills)
             if is_whole and self._service.is_ready():
                 self.kill()
 
@@ -59,7 +59,7 @@ class Killer:
         model, pid = self._random.choice(workers)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-            self.killed.append((model, pid))
+            self.kills.append((model, pid))
 
 
 def kill_at_random(target: Target) -> Effect:
@@ -67,10 +67,10 @@ def kill_at_random(target: Target) -> Effect:
     killer, calls = Killer(target.service, PAUSE_S), target.load.calls
     began = len(calls)
     with killer.run(), suppress(ServerError):
-        wait(lambda: len(calls) - began >= CALLS and len(killer.killed) >= KILLS, "kills")
-    names = ", ".join(model for model, _ in killer.killed)
-    victims = frozenset(pid for _, pid in killer.killed)
-    return Effect(time.monotonic(), victims, (f"{len(killer.killed)} killed: {names}",))
+        wait(lambda: len(calls) - began >= CALLS and len(killer.kills) >= KILLS, "kills")
+    names = ", ".join(model for model, _ in killer.kills)
+    victims = frozenset(pid for _, pid in killer.kills)
+    return Effect(time.monotonic(), victims, (f"{len(killer.kills)} killed: {names}",))
 
 
 START_AGAIN_S = 60.0
@@ -109,11 +109,11 @@ def restart_as_planned(target: Target) -> Effect:
     start is retried.
     """
     service = target.service
-    before, said = service.processes(), service.log.stat().st_size
+    before, log_bytes = service.processes(), service.log.stat().st_size
     since = time.monotonic()
     service.send(signal.SIGHUP)
     with suppress(ServerError):
-        wait(lambda: RESTARTED in service.log.read_bytes()[said:], "a restart", RESTART_S)
+        wait(lambda: RESTARTED in service.log.read_bytes()[log_bytes:], "a restart", RESTART_S)
     return Effect(since, before.all - before.pids[GATEWAY])
 
 
@@ -138,7 +138,7 @@ def kill_everything(target: Target) -> Effect:
 
 def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Effect:
     """Start a service in the same folders, with retries until it is ready; describe the starts."""
-    refused = []
+    refusals = []
     deadline = effect.since + START_AGAIN_S
     while True:
         service.start()
@@ -146,16 +146,16 @@ def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Eff
             service.wait_until_ready(START_AGAIN_S)
             break
         except ServerError as error:
-            refused.append(str(error))
+            refusals.append(str(error))
             if time.monotonic() > deadline:
                 raise
-    left = sorted(service.leftovers() & names)
-    failures = [f"{len(refused)} starts failed"] if refused else []
-    if left:
-        failures.append(f"{len(left)} regions and folders of the dead service are left")
+    leftovers = sorted(service.leftovers() & names)
+    failures = [f"{len(refusals)} starts failed"] if refusals else []
+    if leftovers:
+        failures.append(f"{len(leftovers)} regions and folders of the dead service are left")
     ready = f"ready again after {time.monotonic() - effect.since:.1f} s"
-    regions = f"{len(names)} regions and folders before, {len(left)} of them after"
-    notes = (ready, regions, *(f"the first start: {error}" for error in refused[:1]))
+    regions = f"{len(names)} regions and folders before, {len(leftovers)} of them after"
+    notes = (ready, regions, *(f"the first start: {error}" for error in refusals[:1]))
     return Effect(effect.since, effect.victims, notes, tuple(failures))
 
 
@@ -165,7 +165,7 @@ def stop_at_work(target: Target) -> Effect:
     idle = http.client.HTTPConnection(service.gateway.http, timeout=5)
     idle.request("GET", "/healthz")
     idle.getresponse().read()
-    said = service.log.stat().st_size
+    log_bytes = service.log.stat().st_size
     since = time.monotonic()
     service.send(signal.SIGTERM)
     status = service.wait_for_end()
@@ -175,7 +175,7 @@ def stop_at_work(target: Target) -> Effect:
     return Effect(
         since,
         notes=(f"exit status {status} after {took_s:.1f} s", count_later(target, since)),
-        failures=tuple(find_faults_of_end(service, status, took_s, said)),
+        failures=tuple(find_faults_of_end(service, status, took_s, log_bytes)),
         is_end=True,
     )
 
@@ -183,18 +183,21 @@ def stop_at_work(target: Target) -> Effect:
 def count_later(target: Target, since: float) -> str:
     """Describe the results of the calls that were sent after a moment."""
     later = [call for call in target.load.calls if call.began >= since]
-    answered, lost = sum(c.is_answered for c in later), sum(c.is_lost for c in later)
-    rest = len(later) - answered - lost
-    return f"sent later: {answered} answered, {rest} told to go, {lost} not connected"
+    answered_count = sum(call.is_answered for call in later)
+    lost_count = sum(call.is_lost for call in later)
+    rest = len(later) - answered_count - lost_count
+    return f"sent later: {answered_count} answered, {rest} told to go, {lost_count} not connected"
 
 
-def find_faults_of_end(service: Service, status: int | None, took_s: float, said: int) -> list[str]:
-    """Return a description of each fault in the end of a service; `said`: its log before, bytes."""
+def find_faults_of_end(
+    service: Service, status: int | None, took_s: float, log_bytes: int
+) -> list[str]:
+    """Describe each fault in the end of a service, whose log had `log_bytes` before it."""
     failures = [f"exit status {status}"] if status else []
     if status is None:
         failures.append("it did not end")
     if took_s > GRACE_S:
         failures.append(f"ended after {took_s:.1f} s")
-    lines = service.log.read_bytes()[said:].decode(errors="replace").splitlines()
+    lines = service.log.read_bytes()[log_bytes:].decode(errors="replace").splitlines()
     failures += [f"said: {line.strip()}" for line in lines if COMPLAINT.search(line)][:1]
     return failures

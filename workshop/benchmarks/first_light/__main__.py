@@ -84,10 +84,10 @@ SETTINGS = "settings"
 """The beginning of the names of the steps that measure a server in one way each."""
 
 
-def write_page(results: Mapping[str, StepResult], failed: Sequence[str], out: Path) -> bool:
+def write_page(results: Mapping[str, StepResult], failed_steps: Sequence[str], out: Path) -> bool:
     """Write the page, and return whether every step was done and found nothing wrong."""
     wrong = [f"{name}: {fault}" for name, step in results.items() for fault in step.wrong]
-    wrong += [f"{name}: the step failed" for name in failed]
+    wrong += [f"{name}: the step failed" for name in failed_steps]
     text = "\n\n".join(_write(results, wrong)) + "\n"
     with explain_write_errors(out):
         (out / "page.md").write_text(text, encoding="utf-8")
@@ -145,10 +145,10 @@ def main(
                 torch.set_num_threads(1)  # several would wait for cores that other tests use
             write_report(steps[step](scope), out / f"{step}.json")
             return
-        done = [name for name in steps if _run_step(name, out, size, again=again)]
-        failed = [name for name in steps if name not in done]
-        results = {name: read_report(StepResult, out / f"{name}.json") for name in done}
-        is_right = write_page(results, failed, out)
+        done_steps = [name for name in steps if _run_step(name, out, size, again=again)]
+        failed_steps = [name for name in steps if name not in done_steps]
+        results = {name: read_report(StepResult, out / f"{name}.json") for name in done_steps}
+        is_right = write_page(results, failed_steps, out)
     except PlateError as error:
         typer.echo(f"first light: {error}", err=True)
         raise typer.Exit(2) from error
@@ -165,12 +165,12 @@ def _run_step(name: str, out: Path, size: Sequence[str], *, again: bool) -> bool
     typer.echo(f"{name} ...", err=True)
     line = [sys.executable, "-m", __package__, f"--step={name}", f"--out={out}", *size]
     try:
-        done = subprocess.run(line, timeout=MAX_DURATION_S, check=False)
+        process = subprocess.run(line, timeout=MAX_DURATION_S, check=False)
     except subprocess.TimeoutExpired:
         typer.echo(f"{name}: took more than {MAX_DURATION_S} s", err=True)
         return False
-    if done.returncode:
-        typer.echo(f"{name}: ended with exit status {done.returncode}", err=True)
+    if process.returncode:
+        typer.echo(f"{name}: ended with exit status {process.returncode}", err=True)
     return file.exists()
 
 

@@ -85,13 +85,10 @@ def compare_decoding(scope: Scope) -> StepResult:
         return StepResult(title, header, (("all", "", str(error), ""),))
     rows, wrong = [], []
     for kind, file in draw_files().items():
-        wanted, got = (
-            _decode(file),
-            _read(_decode_there(decoder, file), scope),
-        )
-        apart = _measure_distance(wanted, got)
-        rows.append((kind, _describe(wanted, REJECTED), _describe(got, LEFT), apart))
-        if got is not None and (wanted is None or not apart or float(apart) > MAX_DISTANCE):
+        opencv_bgr, gpu_bgr = _decode(file), _read(_decode_there(decoder, file), scope)
+        apart = _measure_distance(opencv_bgr, gpu_bgr)
+        rows.append((kind, _describe(opencv_bgr, REJECTED), _describe(gpu_bgr, LEFT), apart))
+        if gpu_bgr is not None and (opencv_bgr is None or not apart or float(apart) > MAX_DISTANCE):
             wrong.append(f"{kind}: wanted OpenCV's pixels within {MAX_DISTANCE:g}, got {apart}")
     figures = dict(_time_sizes(decoder, scope))
     rows += [(name, "", f"{ms:.2f}", "") for name, ms in figures.items()]
@@ -109,23 +106,23 @@ def _decode_there(decoder: JpegDecoder, file: bytes) -> Any:
     return decoder.decode(file, check_file(file, MAX_PIXELS))
 
 
-def _read(decoded: Any, scope: Scope) -> Bgr | None:
+def _read(pixels: Any, scope: Scope) -> Bgr | None:
     """Return pixels on the CPU. Without a driver, nvImageCodec offers no DLPack."""
-    if decoded is None:
+    if pixels is None:
         return None
     on_gpu = scope.device == "gpu"
-    return np.asarray(from_dlpack(decoded).cpu() if on_gpu else decoded, np.uint8)
+    return np.asarray(from_dlpack(pixels).cpu() if on_gpu else pixels, np.uint8)
 
 
 def _describe(bgr: Bgr | None, otherwise: str) -> str:
     return otherwise if bgr is None else f"{bgr.shape[1]}x{bgr.shape[0]}"
 
 
-def _measure_distance(wanted: Bgr | None, got: Bgr | None) -> str:
+def _measure_distance(reference: Bgr | None, bgr: Bgr | None) -> str:
     """Return the mean difference of the pixels; empty if there are none to compare."""
-    if wanted is None or got is None or wanted.shape != got.shape:
+    if reference is None or bgr is None or reference.shape != bgr.shape:
         return ""
-    return f"{np.abs(wanted.astype(np.int16) - got).mean():.2f}"
+    return f"{np.abs(reference.astype(np.int16) - bgr).mean():.2f}"
 
 
 def _time_sizes(decoder: JpegDecoder, scope: Scope) -> Iterator[tuple[str, float]]:

@@ -58,13 +58,13 @@ OPTIONS = {
 def check_tensors(scope: Scope) -> StepResult:
     """Compare a server's answers with a CPU's, and look where the tensors lie."""
     if scope.is_whole:
-        checked = check_server(scope.device)
+        result = check_server(scope.device)
     else:
-        checked = check_server(scope.device, [render(1)], at_once=1)
+        result = check_server(scope.device, [render(1)], at_once=1)
     rows = tuple(
-        (place.model, place.seen_by, place.tensor, place.device) for place in checked.places
+        (place.model, place.seen_by, place.tensor, place.device) for place in result.places
     )
-    wrong = checked.wrong if scope.device == "gpu" else checked.different
+    wrong = result.wrong if scope.device == "gpu" else result.different
     return StepResult("A server", ("hop", "seen by", "tensor", "where"), rows, wrong)
 
 
@@ -75,8 +75,8 @@ def measure_settings(way: str, scope: Scope) -> StepResult:
     for workers in scope.workers:
         for row in _measure(scope, workers, way):
             rows.append(row)
-            what = f"{workers} pictures, {WAYS[way]}, {row[2]} calls, pictures/s"
-            figures[what] = float(row[3])
+            name = f"{workers} pictures, {WAYS[way]}, {row[2]} calls, pictures/s"
+            figures[name] = float(row[3])
     header = (
         "pictures at once",
         "way",
@@ -103,9 +103,9 @@ def _measure(scope: Scope, workers: int, way: str) -> Iterator[Row]:
             *OPTIONS[way],
         ]  # fmt: skip
         with watch_gpu_memory() as gpu:
-            done = subprocess.run(line, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ServerError(f"bench: {done.stderr.strip()[-300:]}")
+            process = subprocess.run(line, capture_output=True, text=True, check=False)
+        if process.returncode:
+            raise ServerError(f"bench: {process.stderr.strip()[-300:]}")
         report = read_report(BenchReport, Path(folder, "bench", "report.json"))
     for cell in report.cells:
         if cell.key.transport == TRANSPORT:
@@ -136,10 +136,10 @@ class GpuMemory:
         """Ask for the memory in use now."""
         gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
         line = [NVIDIA_SMI, f"--id={gpu}", *QUERY]
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
-        used = done.stdout.strip()
-        if not done.returncode and used.isdecimal():
-            self.peak_mib = max(self.peak_mib or 0, int(used))
+        process = subprocess.run(line, capture_output=True, text=True, check=False)
+        memory_mib = process.stdout.strip()
+        if not process.returncode and memory_mib.isdecimal():
+            self.peak_mib = max(self.peak_mib or 0, int(memory_mib))
 
 
 @contextmanager
@@ -168,15 +168,15 @@ def compare_answers(scope: Scope) -> StepResult:
     pictures = [*islice(draw_varied(scope.pictures), scope.pictures)]
     _read(pictures[0], on_gpu, scope.torch_device)  # its first use
     for picture in pictures:
-        wanted, cpu_s = _read(picture, on_cpu, "cpu")
-        got, gpu_s = _read(picture, on_gpu, scope.torch_device)
+        cpu_answer, cpu_s = _read(picture, on_cpu, "cpu")
+        gpu_answer, gpu_s = _read(picture, on_gpu, scope.torch_device)
         times["CPU"] += cpu_s
         times[scope.device] += gpu_s
-        all_differences.append(differ(wanted, got))
+        all_differences.append(differ(cpu_answer, gpu_answer))
     different = [
         (index, differences) for index, differences in enumerate(all_differences) if differences
     ]
-    per_picture = {f"{name}, ms": 1e3 * s / len(pictures) for name, s in times.items()}
+    per_picture = {f"{name}, ms": 1e3 * seconds / len(pictures) for name, seconds in times.items()}
     rows = [
         (f"picture {index}", "; ".join(differences)) for index, differences in different[:SHOWN]
     ]
@@ -204,8 +204,8 @@ def draw_varied(count: int) -> Iterator[Tensor]:
     yield torch.from_numpy(np.rot90(large).copy())
     country = russia()
     close_ups = draw_close_ups(country, count, SEED)
-    for index, drawn in enumerate(draw_pictures(country, count, SEED, roads=0.3)):
-        yield torch.from_numpy(drawn.picture)
+    for index, scene in enumerate(draw_pictures(country, count, SEED, roads=0.3)):
+        yield torch.from_numpy(scene.picture)
         if index % 5 == 0:
             yield torch.from_numpy(next(close_ups).picture)
 
@@ -225,22 +225,22 @@ NEVER = "not seen"
 
 def break_workers(scope: Scope) -> StepResult:
     """Break workers under load. No caller may see an error or get another picture's texts."""
-    known = list_worker_faults(BREAKING[scope.device])
-    faults = [fault for fault in known if scope.faults is None or fault.name in scope.faults]
+    all_faults = list_worker_faults(BREAKING[scope.device])
+    faults = [fault for fault in all_faults if scope.faults is None or fault.name in scope.faults]
     requests = build_text_requests(render_pictures(12 if scope.is_whole else 2))
     each, before_s = (4, 3.0) if scope.is_whole else (1, 0.3)
-    made = [*Harness(requests, each, before_s=before_s).make(faults)]
-    return report(made)
+    rows = [*Harness(requests, each, before_s=before_s).make(faults)]
+    return report(rows)
 
 
-def report(made: list[Fault]) -> StepResult:
+def report(rows: list[Fault]) -> StepResult:
     """Return the table of faults; what broke a promise is wrong."""
-    wrong = [f"{row.fault}: {why}" for row in made for why in row.broken]
+    wrong = [f"{row.fault}: {why}" for row in rows for why in row.broken]
     recovered = {
-        f"{row.fault}, recovered, s": row.recover_s for row in made if row.recover_s is not None
+        f"{row.fault}, recovered, s": row.recover_s for row in rows if row.recover_s is not None
     }
     return StepResult(
-        "Faults in workers", HEADER, tuple(map(_fault_row, made)), tuple(wrong), recovered
+        "Faults in workers", HEADER, tuple(map(_fault_row, rows)), tuple(wrong), recovered
     )
 
 

@@ -90,8 +90,8 @@ class Load:
         connect: By protocol, the function that opens the connection of one more caller.
         backoff_s: The backoff of a caller after a call without an answer, in seconds.
         record: Gets each call after its end; None: all are kept in `calls`.
-        warm: The number of callers that have made a call, or have ended.
-        changed: Notified after each call, and when a caller ends.
+        warm_callers: The number of callers that have made a call, or have ended.
+        change: Notified after each call, and when a caller ends.
     """
 
     connect: Mapping[str, Connect]
@@ -101,9 +101,9 @@ class Load:
     record: Callable[[Call], object] | None = None
     calls: list[Call] = field(default_factory=list)
     is_over: threading.Event = field(default_factory=threading.Event)
-    warm: int = 0
-    gone: int = 0
-    changed: threading.Condition = field(default_factory=threading.Condition)
+    warm_callers: int = 0
+    ended_callers: int = 0
+    change: threading.Condition = field(default_factory=threading.Condition)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _callers: list[Future[None]] = field(default_factory=list)
 
@@ -125,7 +125,7 @@ class Load:
 
     def has_ended(self) -> bool:
         """Tell whether every caller has ended."""
-        return self.gone == self.count
+        return self.ended_callers == self.count
 
     def wait(self) -> None:
         """Wait until the last of `most` calls is over; raise the first error of a caller."""
@@ -134,8 +134,8 @@ class Load:
 
     def errors(self) -> list[BaseException]:
         """Return the exceptions of the callers that could not go on."""
-        ended = [caller.exception() for caller in self._callers if caller.done()]
-        return [error for error in ended if error is not None]
+        exceptions = [caller.exception() for caller in self._callers if caller.done()]
+        return [error for error in exceptions if error is not None]
 
     def _drive(self, protocol: str) -> None:
         is_warm = False
@@ -150,19 +150,19 @@ class Load:
                     if not call.is_answered and self.backoff_s:
                         self.is_over.wait(self.backoff_s)
         finally:
-            with self.changed:
-                self.warm += not is_warm
-                self.gone += 1
-                self.changed.notify_all()
+            with self.change:
+                self.warm_callers += not is_warm
+                self.ended_callers += 1
+                self.change.notify_all()
 
     def _call(self, protocol: str, number: int, send: Send, *, is_first: bool) -> Call:
         began = time.monotonic()
         outcome = _send(send, number)
-        with self.changed:
+        with self.change:
             call = Call(protocol, number, began, time.monotonic(), *outcome)
             (self.record or self.calls.append)(call)
-            self.warm += is_first
-            self.changed.notify_all()
+            self.warm_callers += is_first
+            self.change.notify_all()
         return call
 
 

@@ -111,7 +111,9 @@ def kserve_grpc(
 
 def rest(content: bytes, path: str = "/v1/recognize", **headers: str) -> HttpRequest:
     """Return a REST request with a picture as its body; `_` in header names becomes a dash."""
-    return HttpRequest(path, content, {k.replace("_", "-"): v for k, v in headers.items()})
+    return HttpRequest(
+        path, content, {name.replace("_", "-"): value for name, value in headers.items()}
+    )
 
 
 def rest_form(*files: bytes) -> HttpRequest:

@@ -85,8 +85,8 @@ def measure_round(
     def wait(is_reached: Callable[[], bool]) -> int:
         """Return the number of calls when a condition is true, or when every caller has ended."""
         while True:
-            with load.changed:
-                if load.changed.wait_for(lambda: is_reached() or load.has_ended(), LOOK_S):
+            with load.change:
+                if load.change.wait_for(lambda: is_reached() or load.has_ended(), LOOK_S):
                     return len(load.calls)
             look()
 
@@ -96,23 +96,26 @@ def measure_round(
         return is_late and len(calls) - start >= concurrency
 
     with load.run():
-        start, before = wait(lambda: load.warm >= concurrency), usage()
+        start, before = wait(lambda: load.warm_callers >= concurrency), usage()
         look()
         end, after = wait(is_long_enough), usage()
     return _sum_up(load, start, end, after.minus(before))
 
 
 def _sum_up(load: Load, start: int, end: int, cpu_s: Cpu) -> Round:
-    calls, measured = load.calls, load.calls[start:end]
-    failed = [call for call in calls if _is_failure(call)]
-    broken = load.errors()
-    errors = [*(call.error for call in failed), *(str(e) or type(e).__name__ for e in broken)]
+    calls, measured_calls = load.calls, load.calls[start:end]
+    failed_calls = [call for call in calls if _is_failure(call)]
+    exceptions = load.errors()
+    errors = [
+        *(call.error for call in failed_calls),
+        *(str(error) or type(error).__name__ for error in exceptions),
+    ]
     plates = [call.plates for call in calls if call.is_answered]
     return Round(
-        seconds=calls[end - 1].ended - calls[start - 1].ended if start and measured else 0.0,
-        latencies_ms=tuple(1e3 * call.waited_s for call in measured if call.is_answered),
-        refused=sum(call.status in OVERLOADED for call in measured),
-        unanswered=sum(not call.is_answered for call in measured),
+        seconds=calls[end - 1].ended - calls[start - 1].ended if start and measured_calls else 0.0,
+        latencies_ms=tuple(1e3 * call.waited_s for call in measured_calls if call.is_answered),
+        refused=sum(call.status in OVERLOADED for call in measured_calls),
+        unanswered=sum(not call.is_answered for call in measured_calls),
         errors=len(errors),
         first_error=errors[0] if errors else "",
         plates=plates[-1] if plates else None,
@@ -128,57 +131,57 @@ def repeat(
     cells: Sequence[K],
     rounds: int,
     measure: Callable[[K], Round],
-    measured: dict[K, list[Round]],
+    results: dict[K, list[Round]],
     block: Callable[[K], Hashable] = lambda cell: cell,
 ) -> Iterator[int]:
     """Measure every cell once in every round, and say how long the rest will take.
 
-    `measured` gets each result at once, so that it has all of them when a run ends early. Yields
+    `results` gets each result at once, so that it has all of them when a run ends early. Yields
     the number of complete rounds after each. See `shuffle` for `block`.
     """
-    started, done = time.monotonic(), 0
+    start_s, count = time.monotonic(), 0
     for round_ in range(rounds):
         for cell in shuffle(cells, round_, block):
             result = measure(cell)
-            measured.setdefault(cell, []).append(result)
-            done += 1
-            rest_s = (time.monotonic() - started) * (rounds * len(cells) - done) / done
-            left = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
-            failed = f", {result.errors} errors" if result.errors else ""
+            results.setdefault(cell, []).append(result)
+            count += 1
+            rest_s = (time.monotonic() - start_s) * (rounds * len(cells) - count) / count
+            remaining = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
+            failures = f", {result.errors} errors" if result.errors else ""
             typer.echo(
-                f"{done}/{rounds * len(cells)}  {cell}: "
-                f"{result.throughput:.1f} pictures/s{failed}; about {left} left",
+                f"{count}/{rounds * len(cells)}  {cell}: "
+                f"{result.throughput:.1f} pictures/s{failures}; about {remaining} left",
                 err=True,
             )
         yield round_ + 1
 
 
-class Ended(Protocol):
+class PartialResults(Protocol):
     """Results of a run, which may have ended early.
 
     Attributes:
-        ended: The reason; empty after a whole run.
+        end_reason: The reason; empty after a whole run.
     """
 
-    ended: str
+    end_reason: str
 
 
 @contextmanager
-def keep_results(results: Ended, measured: Sized) -> Iterator[None]:
+def keep_results(results: PartialResults, measurements: Sized) -> Iterator[None]:
     """Let Ctrl-C or a failure end a run, and keep the results so far.
 
     Args:
         results: The results, which get the reason.
-        measured: The measurements among them. The failure of a run without any is raised.
+        measurements: The measurements among them. The failure of a run without any is raised.
     """
     try:
         yield
     except KeyboardInterrupt:
-        results.ended = "interrupted"
+        results.end_reason = "interrupted"
     except PlateError as error:
-        if not measured:
+        if not measurements:
             raise
-        results.ended = str(error)
+        results.end_reason = str(error)
 
 
 def shuffle(cells: Sequence[K], round_: int, block: Callable[[K], Hashable]) -> list[K]:
@@ -192,4 +195,6 @@ def shuffle(cells: Sequence[K], round_: int, block: Callable[[K], Hashable]) -> 
         blocks[block(cell)].append(cell)
     order = random.Random(round_)
     shuffled = order.sample([*blocks.values()], len(blocks))
-    return [cell for many in shuffled for cell in order.sample(many, len(many))]
+    return [
+        cell for block_cells in shuffled for cell in order.sample(block_cells, len(block_cells))
+    ]

@@ -66,8 +66,8 @@ class CheckedRequest:
             texts = read_texts(self.request, reply) if self.is_good else ()
         except UNREADABLE as error:
             return f"{self.name}: wanted an answer, got {error!r}"
-        wanted, got = (", ".join(some) or "no plate" for some in (self.texts, texts))
-        return "" if texts == self.texts else f"{self.name}: wanted {wanted}, got {got}"
+        right, got = (", ".join(some) or "no plate" for some in (self.texts, texts))
+        return "" if texts == self.texts else f"{self.name}: wanted {right}, got {got}"
 
 
 @dataclass(frozen=True)

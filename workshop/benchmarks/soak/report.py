@@ -124,8 +124,8 @@ def describe_run(report: SoakReport, length: str) -> str:
     calls, seconds = report.calls, report.seconds
     latency = f"p50 {calls.p50_ms:.0f} ms, p95 {calls.p95_ms:.0f} ms" if calls.p50_ms else "none"
     return (
-        f"{length} by {report.callers} callers: {calls.ended:,} calls in "
-        f"{format_duration(seconds)}, {calls.ended / seconds:.0f} calls/s; "
+        f"{length} by {report.callers} callers: {calls.total:,} calls in "
+        f"{format_duration(seconds)}, {calls.total / seconds:.0f} calls/s; "
         f"answered {calls.answered:,} ({latency}), "
         f"refused with the right error {calls.refused:,}, hung up {calls.dropped:,}, "
         f"wrong {calls.failed:,}."

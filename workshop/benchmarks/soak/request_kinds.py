@@ -52,24 +52,24 @@ def list_bad(street: Picture) -> list[CheckedRequest]:
 
 
 def _in_rest(street: Picture) -> BadRequests:
-    beam = rest(street.encoded, "/v1/recognize?beam=3")
-    none = rest(street.encoded, "/v1/recognize?max_plates=0")
+    beam = rest(street.file_bytes, "/v1/recognize?beam=3")
+    none = rest(street.file_bytes, "/v1/recognize?max_plates=0")
     return {
         "no picture": (rest(NO_PICTURE), "400", "wanted a JPEG, PNG, WebP or BMP file"),
         "half a file": (rest(_halve(street)), "400", "damaged"),
         "64 million pixels": (rest(_paint_large()), "400", "got 8000x8000 pixels"),
         "unknown parameter": (beam, "400", "wanted some of"),
         "parameter out of range": (none, "400", "max_plates: wanted"),
-        "wrong type": (rest(street.encoded, Content_Type="text/plain"), "415", "wanted image/*"),
-        "unknown path": (rest(street.encoded, "/v1/recognise"), "404", ""),
+        "wrong type": (rest(street.file_bytes, Content_Type="text/plain"), "415", "wanted image/*"),
+        "unknown path": (rest(street.file_bytes, "/v1/recognise"), "404", ""),
         "a body too large": (rest(b"", Content_Length=str(LONG_BYTES)), "413", "wanted at most"),
         "a form without pictures": (rest_form(), "400", ""),
     }
 
 
 def _in_kserve_http(street: Picture) -> BadRequests:
-    right = kserve_http([file(street.encoded)])
-    both = kserve_http([pixels(street.bgr), file(street.encoded)])
+    right = kserve_http([file(street.file_bytes)])
+    both = kserve_http([pixels(street.bgr), file(street.file_bytes)])
     other = kserve_http([pixels(street.bgr)], model="yolo")
     packed = replace(right, headers={**right.headers, "Content-Encoding": "gzip"})
     return {
@@ -82,7 +82,7 @@ def _in_kserve_http(street: Picture) -> BadRequests:
 
 
 def _in_kserve_grpc(street: Picture) -> BadRequests:
-    picture = [file(street.encoded)]
+    picture = [file(street.file_bytes)]
     long = kserve_grpc([file(bytes(LONG_BYTES))])
     return {
         "gRPC: no picture": (kserve_grpc([file(NO_PICTURE)]), INVALID, "wanted a JPEG"),
@@ -98,7 +98,7 @@ def _list_dropped(street: Picture) -> list[CheckedRequest]:
         "HTTP": kserve_http,
         "gRPC": kserve_grpc,
     }
-    inputs = {"a file": file(street.encoded), "pixels": pixels(street.bgr)}
+    inputs = {"a file": file(street.file_bytes), "pixels": pixels(street.bgr)}
     return [
         CheckedRequest(
             f"hung up: {name} by {way}", build([tensor]), status=DROPPED, hang_up_s=SOON_S
@@ -119,7 +119,7 @@ def _paint_large() -> bytes:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class StreetRecipe:
     """How a street is rendered. It is drawn small and enlarged, because drawing takes seconds."""
 
     plates: int
@@ -129,12 +129,12 @@ class Drawn:
 
 
 STREET = Path(__file__).resolve().parents[3] / "tests" / "data" / "street.jpg"
-DRAWN = {
-    "0 plates, 1280x960 JPEG": Drawn(0, (640, 480), ".jpg", 2),
-    "1 plate, 640x480 PNG": Drawn(1, (640, 480), ".png"),
-    "1 plate, 2560x1920 JPEG": Drawn(1, (640, 480), ".jpg", 4),
-    "4 plates, 1920x1080 WebP": Drawn(4, (960, 540), ".webp", 2),
-    "8 plates, 1280x960 BMP": Drawn(8, (1280, 960), ".bmp"),
+STREETS = {
+    "0 plates, 1280x960 JPEG": StreetRecipe(0, (640, 480), ".jpg", 2),
+    "1 plate, 640x480 PNG": StreetRecipe(1, (640, 480), ".png"),
+    "1 plate, 2560x1920 JPEG": StreetRecipe(1, (640, 480), ".jpg", 4),
+    "4 plates, 1920x1080 WebP": StreetRecipe(4, (960, 540), ".webp", 2),
+    "8 plates, 1280x960 BMP": StreetRecipe(8, (1280, 960), ".bmp"),
 }
 MAX_PIXELS = 1920 * 1080
 """The largest picture that is sent as raw pixels; larger pictures are sent only as files."""
@@ -154,17 +154,17 @@ class SentPictures:
 
 def draw() -> SentPictures:
     """Return the street picture of the tests, and rendered pictures in all four file formats."""
-    streets = (*read([STREET]), *(_draw(name, how) for name, how in DRAWN.items()))
+    streets = (*read([STREET]), *(_draw(name, recipe) for name, recipe in STREETS.items()))
     whole = scene([CROP_TEXT], (960, 720))
     x0, y0, x1, y1 = whole.xyxy[0].round().astype(int)
     crop = _encode("a plate", whole.picture[y0:y1, x0:x1], ".png")
     return SentPictures(streets, _encode("160x120", _resize(streets[0].bgr, TINY_WH), ".png"), crop)
 
 
-def _draw(name: str, how: Drawn) -> Picture:
-    street = render(how.plates, how.size_wh).bgr
-    width, height = (how.zoom * side for side in how.size_wh)
-    return _encode(name, _resize(street, (width, height)), how.file)
+def _draw(name: str, recipe: StreetRecipe) -> Picture:
+    street = render(recipe.plates, recipe.size_wh).bgr
+    width, height = (recipe.zoom * side for side in recipe.size_wh)
+    return _encode(name, _resize(street, (width, height)), recipe.file)
 
 
 def _resize(bgr: Bgr, size_wh: tuple[int, int]) -> Bgr:
@@ -173,14 +173,16 @@ def _resize(bgr: Bgr, size_wh: tuple[int, int]) -> Bgr:
 
 def _encode(name: str, bgr: Bgr, kind: str) -> Picture:
     """Encode a picture as a file; its pixels are decoded from that file."""
-    encoded = cv2.imencode(kind, bgr)[1].tobytes()
-    return Picture(name, encoded, decode(encoded).numpy())
+    file_bytes = cv2.imencode(kind, bgr)[1].tobytes()
+    return Picture(name, file_bytes, decode(file_bytes).numpy())
 
 
 def list_alone(pictures: SentPictures) -> dict[str, HttpRequest]:
     """Return a request for each single picture, by the picture's name."""
-    alone = {picture.name: rest(picture.encoded) for picture in (*pictures.streets, pictures.tiny)}
-    return alone | {pictures.crop.name: rest(pictures.crop.encoded, "/v1/read")}
+    alone = {
+        picture.name: rest(picture.file_bytes) for picture in (*pictures.streets, pictures.tiny)
+    }
+    return alone | {pictures.crop.name: rest(pictures.crop.file_bytes, "/v1/read")}
 
 
 def list_good(
@@ -191,7 +193,7 @@ def list_good(
         for way, request in _list_requests(picture).items():
             yield CheckedRequest(f"{picture.name} by {way}", request, texts[picture.name])
         other = pictures.streets[number - 1]
-        form = rest_form(picture.encoded, other.encoded)
+        form = rest_form(picture.file_bytes, other.file_bytes)
         both = texts[picture.name] + texts[other.name]
         yield CheckedRequest(f"{picture.name} and another by REST form", form, both)
     tiny, crop = pictures.tiny, pictures.crop
@@ -199,7 +201,7 @@ def list_good(
     yield CheckedRequest(f"{tiny.name} by KServe JSON", json, texts[tiny.name])
     inputs = [pixels(crop.bgr, CROP)]
     ways: dict[str, Request] = {
-        "REST": rest(crop.encoded, "/v1/read"),
+        "REST": rest(crop.file_bytes, "/v1/read"),
         "KServe HTTP": kserve_http(inputs, model=PLATE_READER),
         "KServe gRPC": kserve_grpc(inputs, model=PLATE_READER),
     }
@@ -208,14 +210,14 @@ def list_good(
 
 
 def _list_requests(picture: Picture) -> dict[str, Request]:
-    packed: dict[str, Request] = {
-        "REST": rest(picture.encoded),
-        "KServe HTTP, file": kserve_http([file(picture.encoded)]),
-        "KServe gRPC, file": kserve_grpc([file(picture.encoded)]),
+    requests: dict[str, Request] = {
+        "REST": rest(picture.file_bytes),
+        "KServe HTTP, file": kserve_http([file(picture.file_bytes)]),
+        "KServe gRPC, file": kserve_grpc([file(picture.file_bytes)]),
     }
     if picture.bgr.size > 3 * MAX_PIXELS:
-        return packed
-    return packed | {
+        return requests
+    return requests | {
         "KServe HTTP, pixels": kserve_http([pixels(picture.bgr)]),
         "KServe gRPC, pixels": kserve_grpc([pixels(picture.bgr)]),
     }

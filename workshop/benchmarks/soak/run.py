@@ -33,7 +33,7 @@ from workshop.benchmarks.soak.request_kinds import (
     list_good,
 )
 from workshop.benchmarks.soak.samples import (
-    Measured,
+    MeasuredService,
     Sample,
     find_replaced,
     plot_samples,
@@ -42,7 +42,7 @@ from workshop.benchmarks.soak.samples import (
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 
-TOLD_EVERY_S = 30.0
+PROGRESS_EVERY_S = 30.0
 INTERRUPTED = "interrupted"
 
 
@@ -58,12 +58,12 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
             service.start()
             service.wait_until_ready()
             record = Record(prepare_requests(service.gateway, pictures))
-            ended = soak(plan, service, record, samples)
+            end_reason = soak(plan, service, record, samples)
         finally:
             status = service.stop()
-            left = tuple(list_left(service, status))
+            leftovers = tuple(list_leftovers(service, status))
             service.remove_regions()
-    report = write_up(plan, samples, record, left, ended)
+    report = write_up(plan, samples, record, leftovers, end_reason)
     text = format_report(report, plan.length)
     with explain_write_errors(plan.out):
         write_report(report, plan.out / "report.json")
@@ -74,7 +74,7 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
     return report, text
 
 
-def list_left(service: Service, status: int | None) -> Iterator[str]:
+def list_leftovers(service: Service, status: int | None) -> Iterator[str]:
     """Yield a sentence for each kind of file or error that a service left at its end."""
     if status:
         yield f"plates serve: wanted exit status 0, got {status}"
@@ -107,27 +107,27 @@ def soak(plan: Plan, service: Service, record: Record, samples: list[Sample]) ->
     load = Load(callers, plan.callers, plan.most_calls, record=record.add)
     try:
         with load.run():
-            ended = _watch(plan, service, load, record, samples)
+            end_reason = _watch(plan, service, load, record, samples)
     except KeyboardInterrupt:
         return INTERRUPTED
     load.wait()  # raises any unexpected error of a caller
-    return ended
+    return end_reason
 
 
 def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: list[Sample]) -> str:
-    began, measured = time.monotonic(), Measured(service.pid, service.tmp)
+    began, measured_service = time.monotonic(), MeasuredService(service.pid, service.tmp)
     until = began + 60 * plan.minutes if plan.minutes else float("inf")
-    shown_s, due = began, began
+    progress_s, due = began, began
     while True:
         is_over = load.has_ended() or bool(load.errors()) or time.monotonic() >= until
-        sample = measured.look(time.monotonic() - began, record.sample())
+        sample = measured_service.look(time.monotonic() - began, record.sample())
         samples.append(sample)
         if is_over:
             return ""
         if not service.is_running():
             return "plates serve ended"
-        if time.monotonic() - shown_s > TOLD_EVERY_S:
-            shown_s = time.monotonic()
+        if time.monotonic() - progress_s > PROGRESS_EVERY_S:
+            progress_s = time.monotonic()
             typer.echo(_format_progress(sample), err=True)
         now = time.monotonic()
         due = max(due + plan.every_s, now)  # a late sample delays the later ones
@@ -135,15 +135,19 @@ def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: li
 
 
 def _format_progress(sample: Sample) -> str:
-    memory_mb = sum(held.memory_mb for held in sample.roles.values())
+    memory_mb = sum(resources.memory_mb for resources in sample.roles.values())
     return (
-        f"{sample.seconds:.0f} s: {sample.calls.ended:,} calls, {sample.calls.failed} wrong, "
+        f"{sample.seconds:.0f} s: {sample.calls.total:,} calls, {sample.calls.failed} wrong, "
         f"{memory_mb:,.0f} MiB"
     )
 
 
 def write_up(
-    plan: Plan, samples: Sequence[Sample], record: Record, left: tuple[str, ...], ended: str
+    plan: Plan,
+    samples: Sequence[Sample],
+    record: Record,
+    leftovers: tuple[str, ...],
+    end_reason: str,
 ) -> SoakReport:
     """Make the report of a run."""
     table = tabulate(samples)
@@ -156,6 +160,6 @@ def write_up(
         drift=judge_latency(table) if plan.minutes else None,
         wrong=tuple(record.wrong),
         replaced=tuple(find_replaced(samples)),
-        left=left,
-        ended=ended,
+        left=leftovers,
+        ended=end_reason,
     )

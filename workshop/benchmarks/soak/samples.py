@@ -26,7 +26,7 @@ psutil does not have them: its PSS and USS count pages of programs, too."""
 KIB, MIB = 1024, 2**20
 MAX_POINTS = 240
 """The most points in a curve."""
-DRAWN = (
+DIAGRAM_COLUMNS = (
     "^memory_mb ",
     "^descriptors ",
     "^threads ",
@@ -38,7 +38,7 @@ DRAWN = (
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldResources:
     """The resources of one or more processes, added up.
 
     Attributes:
@@ -51,15 +51,15 @@ class Held:
     descriptors: int = 0
     threads: int = 0
 
-    def __add__(self, other: Held) -> Held:
-        return Held(
+    def __add__(self, other: HeldResources) -> HeldResources:
+        return HeldResources(
             self.memory_mb + other.memory_mb,
             self.descriptors + other.descriptors,
             self.threads + other.threads,
         )
 
 
-QUANTITIES = tuple(field.name for field in fields(Held))
+QUANTITIES = tuple(field.name for field in fields(HeldResources))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Calls:
     p95_ms: float | None = None
 
     @property
-    def ended(self) -> int:
+    def total(self) -> int:
         return self.answered + self.refused + self.dropped + self.failed
 
 
@@ -97,14 +97,14 @@ class Sample:
 
     seconds: float
     calls: Calls
-    roles: dict[str, Held]
+    roles: dict[str, HeldResources]
     pids: dict[int, str]
     shm_mb: float
     files: int
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredService:
     """The service that samples are taken of.
 
     Attributes:
@@ -122,9 +122,9 @@ class Measured:
     def look(self, seconds: float, calls: Calls) -> Sample:
         """Take a sample."""
         pids = {pid: find_role(pid, self.pid) for pid in sorted(find_tree(self.pid))}
-        roles: dict[str, Held] = {}
+        roles: dict[str, HeldResources] = {}
         for pid, role in pids.items():
-            roles[role] = roles.get(role, Held()) + measure(pid)
+            roles[role] = roles.get(role, HeldResources()) + measure(pid)
         shm = count_file_bytes(SHM, (self.shm_prefix,))
         return Sample(seconds, calls, roles, pids, shm / MIB, count_files(self.temporary))
 
@@ -142,13 +142,13 @@ def find_role(pid: int, supervisor: int) -> str:
     return SUPERVISOR
 
 
-def measure(pid: int) -> Held:
+def measure(pid: int) -> HeldResources:
     """Return the resources of a process; all 0 when the process has ended."""
     with suppress(psutil.NoSuchProcess, OSError):
         process = psutil.Process(pid)
         memory_kb = parse_own_memory((PROC / str(pid) / "smaps_rollup").read_text())
-        return Held(memory_kb * KIB / MIB, process.num_fds(), process.num_threads())
-    return Held()
+        return HeldResources(memory_kb * KIB / MIB, process.num_fds(), process.num_threads())
+    return HeldResources()
 
 
 def parse_own_memory(rollup: str) -> int:
@@ -174,10 +174,13 @@ def find_replaced(samples: Sequence[Sample]) -> list[str]:
 
 
 def _describe_changes(before: Sample, now: Sample) -> list[str]:
-    gone = Counter(role for pid, role in before.pids.items() if pid not in now.pids)
-    new = Counter(role for pid, role in now.pids.items() if pid not in before.pids)
-    when = f"{now.seconds:.0f} s, {now.calls.ended} calls"
-    return [f"{role}: {gone[role]} ended, {new[role]} began (by {when})." for role in sorted(gone)]
+    ended_roles = Counter(role for pid, role in before.pids.items() if pid not in now.pids)
+    new_roles = Counter(role for pid, role in now.pids.items() if pid not in before.pids)
+    when = f"{now.seconds:.0f} s, {now.calls.total} calls"
+    return [
+        f"{role}: {ended_roles[role]} ended, {new_roles[role]} began (by {when})."
+        for role in sorted(ended_roles)
+    ]
 
 
 def tabulate(samples: Sequence[Sample]) -> pd.DataFrame:
@@ -188,14 +191,14 @@ def tabulate(samples: Sequence[Sample]) -> pd.DataFrame:
     rows = [
         {
             "seconds": sample.seconds,
-            "calls": sample.calls.ended,
+            "calls": sample.calls.total,
             **asdict(sample.calls),
             "shm_mb": sample.shm_mb,
             "files": sample.files,
             **{
                 f"{name} {role}": value
-                for role, held in sample.roles.items()
-                for name, value in asdict(held).items()
+                for role, resources in sample.roles.items()
+                for name, value in asdict(resources).items()
             },
         }
         for sample in samples
@@ -218,7 +221,7 @@ def plot_samples(table: pd.DataFrame, path: Path, *, is_by_time: bool) -> None:
     points = np.arange(len(table)) * min(MAX_POINTS, len(table)) // len(table)
     curves = table.groupby(points).median().set_index(axis)
     figure = Figure(figsize=(20, 9), layout="constrained")
-    for axes, name in zip(figure.subplots(2, 3).flat, DRAWN, strict=True):
+    for axes, name in zip(figure.subplots(2, 3).flat, DIAGRAM_COLUMNS, strict=True):
         curves.filter(regex=name).plot(ax=axes, grid=True)
         axes.set_ylim(bottom=0)
         axes.axvspan(0, warm, color="#b8c4d0", alpha=0.3, zorder=0)

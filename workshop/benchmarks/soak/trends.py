@@ -117,8 +117,8 @@ def judge(calls: Sequence[float], values: Sequence[float], allowance: Allowance)
 
 def find_warm_up(calls: Sequence[float]) -> float:
     """Return the number of calls at which the warm-up ends."""
-    made = calls[-1] - calls[0]
-    return calls[0] + min(made / 2, max(made / 3, WARM_UP))
+    total = calls[-1] - calls[0]
+    return calls[0] + min(total / 2, max(total / 3, WARM_UP))
 
 
 def find_low_water(x: Array, y: Array) -> tuple[Array, Array]:
@@ -135,9 +135,9 @@ def find_slope(x: Array, y: Array) -> float:
     Pairs of points at the same x have no slope and are left out.
     """
     first, second = np.triu_indices(len(x), k=1)
-    run = x[second] - x[first]
-    rise = y[second] - y[first]
-    return float(np.median(rise[run > 0] / run[run > 0]))
+    dx = x[second] - x[first]
+    dy = y[second] - y[first]
+    return float(np.median(dy[dx > 0] / dx[dx > 0]))
 
 
 def judge_drift(latencies_ms: Sequence[float]) -> Drift:

@@ -103,8 +103,8 @@ def darken(bgr: Bgr, _: float) -> View:
 
 def compress(bgr: Bgr, quality: float) -> View:
     """Encode a picture as JPEG with a quality of 1 to 100, and decode it again."""
-    _, encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
-    return View(_picture(cv2.imdecode(encoded, cv2.IMREAD_COLOR)), _scaling(1, 1))
+    _, jpeg = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
+    return View(_picture(cv2.imdecode(jpeg, cv2.IMREAD_COLOR)), _scaling(1, 1))
 
 
 def smear(bgr: Bgr, length_px: float) -> View:
@@ -172,7 +172,9 @@ CONDITIONS = (
 Sweep = Mapping[float, Condition]
 """Conditions of one kind by their strength, including the original picture."""
 
-SIZES: Sweep = {1.0: AS_IT_IS} | {f: sized(f) for f in (0.75, 0.5, 0.4, 0.33, 0.25, 0.2)}
+SIZES: Sweep = {1.0: AS_IT_IS} | {
+    factor: sized(factor) for factor in (0.75, 0.5, 0.4, 0.33, 0.25, 0.2)
+}
 TURNS_DEG: Sweep = {0.0: AS_IT_IS} | {
     degrees: turned(degrees) for degrees in (-30.0, -20.0, -15.0, -8.0, 8.0, 15.0, 20.0, 30.0)
 }

@@ -32,7 +32,9 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
         folder: The output folder.
     """
     plates = (
-        _plate_row(condition.name, o) for condition, judged in outcomes.items() for o in judged
+        _plate_row(condition.name, outcome)
+        for condition, plate_outcomes in outcomes.items()
+        for outcome in plate_outcomes
     )
     points = (
         {"curve": title, **asdict(point)}
@@ -53,12 +55,12 @@ def _write_reliability(outcomes: ByCondition, folder: Path) -> None:
     """Write the calibration of scores on the scenes, and on all conditions together."""
     scenes = measure_calibration(keep_found(outcomes[AS_IT_IS]))
     mixture = measure_calibration(keep_found(pool(outcomes)))
-    drawn = [
+    diagrams = [
         draw_reliability(calibration.bins, calibration.ece, of)
         for calibration, of in ((scenes, "as it is"), (mixture, "all conditions"))
     ]
     write_csv(ScoreBin, mixture.bins, folder / "condition_reliability.csv")
-    plot(list(zip(*drawn, strict=True)), folder / "condition_reliability.png")
+    plot(list(zip(*diagrams, strict=True)), folder / "condition_reliability.png")
 
 
 def _row(result: ConditionResult) -> dict[str, Any]:

@@ -61,12 +61,12 @@ def judge_conditions(
         The outcomes of the standard plates.
     """
     standard = [scene for scene in scenes if any(plate.type == STANDARD for plate in scene.plates)]
-    judged = {}
+    by_condition = {}
     for number, condition in enumerate(EVERY_CONDITION, 1):
         label = f"{number} of {len(EVERY_CONDITION)}, {condition.name}"
         outcomes = judge_scenes(watch(standard, label), read, condition)
-        judged[condition] = of_type(outcomes, STANDARD)
-    return judged
+        by_condition[condition] = of_type(outcomes, STANDARD)
+    return by_condition
 
 
 def measure_conditions(outcomes: ByCondition) -> ConditionsResult:
@@ -118,7 +118,11 @@ def _measure_widths(outcomes: ByCondition) -> tuple[RatePoint, ...]:
             bins.setdefault(index, []).append((factor * width, outcome))
     names = bin_names(WIDTH_EDGES_PX)
     return tuple(
-        _point(names[index], round(fmean(width for width, _ in inside), 1), [o for _, o in inside])
+        _point(
+            names[index],
+            round(fmean(width for width, _ in inside), 1),
+            [outcome for _, outcome in inside],
+        )
         for index, inside in sorted(bins.items())
     )
 
@@ -129,9 +133,9 @@ def _width_px(outcome: Outcome) -> float:
 
 
 def _point(name: str, x: float, outcomes: Sequence[Outcome]) -> RatePoint:
-    plates, read = len(outcomes), sum(outcome.verdict == READ for outcome in outcomes)
-    low, high = wilson_interval(read, plates) or (0.0, 1.0)
-    return RatePoint(name, x, plates, read, read / plates, low, high)
+    plates, read_count = len(outcomes), sum(outcome.verdict == READ for outcome in outcomes)
+    low, high = wilson_interval(read_count, plates) or (0.0, 1.0)
+    return RatePoint(name, x, plates, read_count, read_count / plates, low, high)
 
 
 COLUMNS = ("read", "wrong", "not shown", "found", "wrong of shown", "ECE")
@@ -181,7 +185,8 @@ def compare_conditions(results: Mapping[str, ConditionsResult]) -> str:
         results: By the name of the evaluation; the conditions of the first one are the rows.
     """
     tables = [
-        {condition.name: condition for condition in (*of.each, of.mean)} for of in results.values()
+        {condition.name: condition for condition in (*result.each, result.mean)}
+        for result in results.values()
     ]
     header = ("", *(f"{name}: {title}" for name in results for title in COMPARED))
     rows = [

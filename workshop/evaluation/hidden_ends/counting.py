@@ -89,8 +89,8 @@ def hide_right(
         mask, np.round((corners - low) * 16).astype(np.int32), (255,), cv2.LINE_AA, 4
     )
     alpha = mask[:, :, None] / 255
-    painted = part * (1 - alpha) + _paint(rng, mask.shape, float(np.hypot(*down)), cover) * alpha
-    part[:] = painted.round().clip(0, 255).astype(np.uint8)
+    blend = part * (1 - alpha) + _paint(rng, mask.shape, float(np.hypot(*down)), cover) * alpha
+    part[:] = blend.round().clip(0, 255).astype(np.uint8)
     return hidden
 
 
@@ -104,8 +104,8 @@ def _paint(
         colour = np.array(cover.tint, np.float32) * np.float32(rng.uniform(*cover.greys))
     blobs = cloud(rng, (size_hw[0], size_hw[1]), max(3, round(height_px)))[:, :, None] - 0.5
     grain = rng.normal(0, 2.5, (size_hw[0], size_hw[1], 1))
-    painted: Bgr = colour + blobs * rng.uniform(10, 50) + grain
-    return painted
+    surface: Bgr = colour + blobs * rng.uniform(10, 50) + grain
+    return surface
 
 
 SEED = 5300
@@ -228,8 +228,8 @@ def look(picture: Bgr, label: LabelledPlate, infer: Infer) -> Plate | None:
 def describe(counts: dict[str, Count]) -> str:
     """Return a table of the counts, and the share of shorter texts that are sure."""
     rows = [
-        (kind, of.looks, of.read, of.shorter, of.sure_shorter, of.sure_others)
-        for kind, of in counts.items()
+        (kind, count.looks, count.read, count.shorter, count.sure_shorter, count.sure_others)
+        for kind, count in counts.items()
     ]
     header = ("hidden by", "plates", "read", "a shorter text", "of these sure", "others, sure")
     return f"{format_table(header, rows)}\nsure and shorter: {format_percent(share_of(counts))}"

@@ -22,7 +22,12 @@ from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 from workshop.evaluation.datasets import list_pictures, read_ignored, read_labels, to_pixels
-from workshop.evaluation.negatives.false_texts import FalseAlarm, Tally, View, tally
+from workshop.evaluation.negatives.false_texts import (
+    FalseAlarm,
+    SearchedPicture,
+    Tally,
+    collect_alarms,
+)
 from workshop.evaluation.outcomes import open_picture
 from workshop.evaluation.recognizers import load_here
 from workshop.rendering.plateless.plateless_pictures import draw_plateless
@@ -51,13 +56,15 @@ class AlarmRow:
     cause: str
 
 
-def rendered_views(count: int, seed: int) -> Iterator[View]:
+def draw_views(count: int, seed: int) -> Iterator[SearchedPicture]:
     """Draw pictures without plates."""
-    for index, drawn in enumerate(draw_plateless(count, seed)):
-        yield View(f"{index:04d}", drawn.picture, placed=drawn.placed)
+    for index, sample in enumerate(draw_plateless(count, seed)):
+        yield SearchedPicture(f"{index:04d}", sample.picture, things=sample.things)
 
 
-def photo_views(pictures: Path, labels: Path, ignore: Path | None = None) -> Iterator[View]:
+def open_views(
+    pictures: Path, labels: Path, ignore: Path | None = None
+) -> Iterator[SearchedPicture]:
     """Open the photos of a folder.
 
     Args:
@@ -71,45 +78,46 @@ def photo_views(pictures: Path, labels: Path, ignore: Path | None = None) -> Ite
     paths = list_pictures(pictures)
     if not labels.is_dir():
         raise DataError(f"{labels}: wanted a folder of labels, got none")
-    ignored = read_ignored(ignore, paths, needed=True) if ignore else {}
+    ignored = read_ignored(ignore, paths, is_needed=True) if ignore else {}
     for path in paths:
         picture = open_picture(path).numpy()
         size_wh = (picture.shape[1], picture.shape[0])
         boxes = [to_pixels(box, size_wh) for box in read_labels(labels / f"{path.stem}.txt")]
-        yield View(path.name, picture, (*boxes, *ignored.get(path.name, ())))
+        yield SearchedPicture(path.name, picture, (*boxes, *ignored.get(path.name, ())))
 
 
 def read_all(
-    views: Iterable[View], infer: Infer, settings: Settings
-) -> Iterator[tuple[View, Plates]]:
+    views: Iterable[SearchedPicture], infer: Infer, settings: Settings
+) -> Iterator[tuple[SearchedPicture, Plates]]:
     """Find and read all possible plates; texts with any score are shown."""
     every = replace(settings, text_threshold=0.0)
     for view in views:
         yield view, recognize(torch.from_numpy(view.picture), infer, every)
 
 
-def describe(name: str, counted: Tally, threshold: float) -> str:
+def describe(name: str, tally: Tally, threshold: float) -> str:
     """Return the figures of a set: how many texts are shown, and the table of causes."""
-    shown, (low, high) = counted.shown(threshold), counted.interval(threshold)
-    per_1000 = 1000 / max(1, counted.pictures)
-    with_one = counted.pictures_shown(threshold)
+    shown_alarms, (low, high) = tally.list_shown(threshold), tally.interval(threshold)
+    per_1000 = 1000 / max(1, tally.pictures)
+    picture_count = tally.count_pictures(threshold)
     lines = [
-        f"{name}: {counted.pictures} pictures, {len(counted.alarms)} detections of no plate, "
-        f"{len(shown)} texts shown from a score of {threshold:g} on",
-        f"texts shown per 1,000 pictures: {len(shown) * per_1000:.1f}; pictures that show one: "
-        f"{with_one * per_1000:.1f} (95 % interval {1000 * low:.1f} to {1000 * high:.1f})",
-        _by_cause(counted, shown),
+        f"{name}: {tally.pictures} pictures, {len(tally.alarms)} detections of no plate, "
+        f"{len(shown_alarms)} texts shown from a score of {threshold:g} on",
+        f"texts shown per 1,000 pictures: {len(shown_alarms) * per_1000:.1f}; "
+        f"pictures that show one: {picture_count * per_1000:.1f} "
+        f"(95 % interval {1000 * low:.1f} to {1000 * high:.1f})",
+        _by_cause(tally, shown_alarms),
     ]
     return "\n".join(lines)
 
 
-def _by_cause(counted: Tally, shown: list[FalseAlarm]) -> str:
+def _by_cause(tally: Tally, shown_alarms: list[FalseAlarm]) -> str:
     """Return a table: how many things there are, are detected, and show a text."""
-    detected = [alarm.cause for alarm in counted.alarms]
-    causes = sorted({*counted.placed, *detected})
-    texts = [alarm.cause for alarm in shown]
+    detected = [alarm.cause for alarm in tally.alarms]
+    causes = sorted({*tally.thing_counts, *detected})
+    texts = [alarm.cause for alarm in shown_alarms]
     rows = [
-        (cause, counted.placed.get(cause), detected.count(cause), texts.count(cause))
+        (cause, tally.thing_counts.get(cause), detected.count(cause), texts.count(cause))
         for cause in causes
     ]
     return format_table(("cause", "drawn", "detected", "shown"), rows)
@@ -119,16 +127,18 @@ def compare_thresholds(sets: Mapping[str, Tally]) -> str:
     """Return a table: what is shown at other text thresholds."""
     header = ["threshold", *(f"no plate, {name}" for name in sets)]
     rows: Rows = [
-        (f"{threshold:g}", *(len(counted.shown(threshold)) for counted in sets.values()))
+        (f"{threshold:g}", *(len(tally.list_shown(threshold)) for tally in sets.values()))
         for threshold in THRESHOLDS
     ]
     return format_table(header, rows)
 
 
-def write_shown(name: str, shown: list[FalseAlarm], folder: Path) -> None:
+def write_shown(name: str, shown_alarms: list[FalseAlarm], folder: Path) -> None:
     """Write the texts shown as a table and as sheets, surest first."""
-    write_sheets((alarm.tile for alarm in shown if alarm.tile is not None), folder, f"{name}_shown")
-    write_csv(AlarmRow, map(_row_of, shown), folder / f"{name}_shown.csv")
+    write_sheets(
+        (alarm.tile for alarm in shown_alarms if alarm.tile is not None), folder, f"{name}_shown"
+    )
+    write_csv(AlarmRow, map(_row_of, shown_alarms), folder / f"{name}_shown.csv")
 
 
 def _row_of(alarm: FalseAlarm) -> AlarmRow:
@@ -137,7 +147,7 @@ def _row_of(alarm: FalseAlarm) -> AlarmRow:
     return AlarmRow(alarm.image, x0, y0, x1, y1, alarm.text, *scores, alarm.cause)
 
 
-def _watch(views: Iterable[View], count: int, label: str) -> Iterator[View]:
+def _watch(views: Iterable[SearchedPicture], count: int, label: str) -> Iterator[SearchedPicture]:
     """Show the progress of a loop on stderr."""
     with typer.progressbar(views, length=count, label=label, file=sys.stderr) as bar:
         yield from bar
@@ -174,16 +184,16 @@ def negatives(
         prepare_folder(out)
         sets: dict[str, Tally] = {}
         if count:
-            drawn = _watch(rendered_views(count, seed), count, "rendered")
-            sets["rendered"] = tally(read_all(drawn, infer, settings), threshold)
+            views = _watch(draw_views(count, seed), count, "rendered")
+            sets["rendered"] = collect_alarms(read_all(views, infer, settings), threshold)
         if pictures and labels:
             number = len(list_pictures(pictures))
-            opened = _watch(photo_views(pictures, labels, ignore), number, "photos")
-            sets["photos"] = tally(read_all(opened, infer, settings), threshold)
-        for name, counted in sets.items():
-            typer.echo(describe(name, counted, threshold) + "\n")
+            views = _watch(open_views(pictures, labels, ignore), number, "photos")
+            sets["photos"] = collect_alarms(read_all(views, infer, settings), threshold)
+        for name, tally in sets.items():
+            typer.echo(describe(name, tally, threshold) + "\n")
             with explain_write_errors(out):
-                write_shown(name, counted.shown(threshold), out)
+                write_shown(name, tally.list_shown(threshold), out)
         typer.echo(compare_thresholds(sets))
         typer.echo(f"\nsheets in {out}", err=True)
 

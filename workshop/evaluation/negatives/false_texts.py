@@ -14,7 +14,7 @@ from orchestrator.plates import Plate, Plates
 from workshop.evaluation.datasets import Box
 from workshop.evaluation.proportions import wilson_interval
 from workshop.evaluation.report_files.drawings import FOUND, LABEL, Outline, Tile, draw_view
-from workshop.rendering.plateless.plateless_pictures import Placed
+from workshop.rendering.plateless.plateless_pictures import PlacedThing
 
 LABEL_IOU = 0.3
 """A box that overlaps a labelled plate less than this is a false alarm."""
@@ -27,20 +27,20 @@ PHOTO = "photo"
 
 
 @dataclass(frozen=True)
-class View:
+class SearchedPicture:
     """A picture to look for false texts in.
 
     Attributes:
         name: Name of the picture.
         picture: (H, W, 3) uint8 BGR.
         plates: Boxes of its plates, labelled or set aside, xyxy pixels; none in a negative.
-        placed: Things that look like plates; None when they are not known.
+        things: Things that look like plates; None when they are not known.
     """
 
     name: str
     picture: Bgr
     plates: tuple[Box, ...] = ()
-    placed: tuple[Placed, ...] | None = None
+    things: tuple[PlacedThing, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,28 +74,28 @@ class Tally:
 
     Attributes:
         alarms: The detections where no plate is.
-        placed: Number of things in the pictures, by kind.
+        thing_counts: Number of things in the pictures, by kind.
     """
 
     pictures: int
     alarms: tuple[FalseAlarm, ...]
-    placed: dict[str, int]
+    thing_counts: dict[str, int]
 
-    def shown(self, threshold: float) -> list[FalseAlarm]:
+    def list_shown(self, threshold: float) -> list[FalseAlarm]:
         """Return the alarms whose texts are shown, surest first."""
-        shown = [alarm for alarm in self.alarms if alarm.is_shown(threshold)]
-        return sorted(shown, key=lambda alarm: -alarm.text_score)
+        alarms = [alarm for alarm in self.alarms if alarm.is_shown(threshold)]
+        return sorted(alarms, key=lambda alarm: -alarm.text_score)
 
-    def pictures_shown(self, threshold: float) -> int:
+    def count_pictures(self, threshold: float) -> int:
         """Return the number of pictures with at least one such text."""
-        return len({alarm.image for alarm in self.shown(threshold)})
+        return len({alarm.image for alarm in self.list_shown(threshold)})
 
     def interval(self, threshold: float) -> tuple[float, float]:
         """Return the 95 % interval of the share of pictures with such a text."""
-        return wilson_interval(self.pictures_shown(threshold), self.pictures) or (0.0, 1.0)
+        return wilson_interval(self.count_pictures(threshold), self.pictures) or (0.0, 1.0)
 
 
-def tally(views: Iterable[tuple[View, Plates]], threshold: float) -> Tally:
+def collect_alarms(views: Iterable[tuple[SearchedPicture, Plates]], threshold: float) -> Tally:
     """Collect the false alarms of pictures and their plates.
 
     Args:
@@ -103,20 +103,20 @@ def tally(views: Iterable[tuple[View, Plates]], threshold: float) -> Tally:
         threshold: Least score of the texts that get a tile.
     """
     alarms: list[FalseAlarm] = []
-    placed: dict[str, int] = {}
+    thing_counts: dict[str, int] = {}
     count = 0
     for view, plates in views:
         count += 1
-        for thing in view.placed or ():
-            placed[thing.kind] = placed.get(thing.kind, 0) + 1
+        for thing in view.things or ():
+            thing_counts[thing.kind] = thing_counts.get(thing.kind, 0) + 1
         alarms += (
             _with_tile(view, alarm) if alarm.is_shown(threshold) else alarm
             for alarm in _alarms_of(view, plates)
         )
-    return Tally(count, tuple(alarms), placed)
+    return Tally(count, tuple(alarms), thing_counts)
 
 
-def _alarms_of(view: View, plates: Plates) -> Iterator[FalseAlarm]:
+def _alarms_of(view: SearchedPicture, plates: Plates) -> Iterator[FalseAlarm]:
     """Yield the plates that overlap none of the picture's plates."""
     for plate in plates:
         if overlap(plate.xyxy, view.plates) >= LABEL_IOU:
@@ -139,20 +139,20 @@ def overlap(box: Box, others: Sequence[Box]) -> float:
     return float(iou(np.array([box], np.float32), np.array(others, np.float32)).max())
 
 
-def _cause(view: View, plate: Plate) -> str:
+def _cause(view: SearchedPicture, plate: Plate) -> str:
     """Return the kind of the thing that most of a box lies in."""
-    if view.placed is None:
+    if view.things is None:
         return PHOTO
-    if not view.placed:
+    if not view.things:
         return SURROUNDINGS
     box = np.array([plate.xyxy], np.float32)
-    placed = np.array([thing.xyxy for thing in view.placed], np.float32)
-    inside = intersection(box, placed)[0]
-    at = int(inside.argmax())
-    return view.placed[at].kind if inside[at] >= CAUSE_SHARE * area(box)[0] else SURROUNDINGS
+    boxes = np.array([thing.xyxy for thing in view.things], np.float32)
+    inside = intersection(box, boxes)[0]
+    index = int(inside.argmax())
+    return view.things[index].kind if inside[index] >= CAUSE_SHARE * area(box)[0] else SURROUNDINGS
 
 
-def _with_tile(view: View, alarm: FalseAlarm) -> FalseAlarm:
+def _with_tile(view: SearchedPicture, alarm: FalseAlarm) -> FalseAlarm:
     """Add the tile: the box in its picture, and the plates there."""
     outlines = [Outline.of_box(plate, LABEL) for plate in view.plates]
     tile = Tile(

@@ -45,21 +45,21 @@ class TrackedClip:
 def track(frames: Sequence[ReadFrame], camera: Camera) -> TrackedClip:
     """Follow the plates of a clip."""
     tracker = PassTracker(camera, pixels=KnownPixels(frames))
-    started = time.process_time()
+    start_s = time.process_time()
     events = [event for frame in frames for event in tracker.update(frame.frame, frame.plates)]
     events += tracker.close()
-    return TrackedClip(tuple(events), len(frames), time.process_time() - started)
+    return TrackedClip(tuple(events), len(frames), time.process_time() - start_s)
 
 
 def recognize_lazily(threads: int) -> Recognize:
     """Return a recognizer that loads its networks when it gets its first picture."""
-    loaded: list[Recognize] = []
+    recognizers: list[Recognize] = []
 
     def read(picture: object) -> Plates:
-        if not loaded:
+        if not recognizers:
             networks = load_here(None, Engine.AUTO, threads)
-            loaded.append(lambda bgr: recognize(bgr, networks))
-        return loaded[0](picture)  # type: ignore[arg-type]  # a tensor
+            recognizers.append(lambda bgr: recognize(bgr, networks))
+        return recognizers[0](picture)  # type: ignore[arg-type]  # a tensor
 
     return read
 
@@ -68,20 +68,22 @@ def measure(
     clips: Iterable[Path], recognizer: Recognize, looks_per_s: float, folder: Path
 ) -> tuple[list[ClipOutcome], dict[str, list[Pass]], list[TrackedClip]]:
     """Track clips; return the outcomes of those with truth, and the passes of the others."""
-    outcomes, tables, tracked = [], {}, []
+    outcomes, tables, tracked_clips = [], {}, []
     for clip in clips:
         frames = read_clip(clip, recognizer, looks_per_s, folder)
         file = clip.with_suffix(".json")
         truth = read_truth(file) if file.is_file() else None
         angle = truth.view_angle_deg if truth else None
         tracked_clip = track(frames, Camera(clip.stem, str(clip), view_angle_deg=angle))
-        tracked.append(tracked_clip)
+        tracked_clips.append(tracked_clip)
         if truth:
             outcomes.append(judge_clip(truth, tracked_clip.events))
         else:
-            closed = [event.vehicle_pass for event in tracked_clip.events if event.kind == "closed"]
-            tables[clip.name] = closed
-    return outcomes, tables, tracked
+            closed_passes = [
+                event.vehicle_pass for event in tracked_clip.events if event.kind == "closed"
+            ]
+            tables[clip.name] = closed_passes
+    return outcomes, tables, tracked_clips
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -103,11 +105,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     options.readings.mkdir(parents=True, exist_ok=True)
     recognizer = recognize_lazily(options.threads)
-    outcomes, tables, tracked = measure(clips, recognizer, options.looks, options.readings)
+    outcomes, tables, tracked_clips = measure(clips, recognizer, options.looks, options.readings)
     parts = [f"{name}\n{pass_table(passes)}" for name, passes in tables.items()]
     if outcomes:
         parts += [outcome_table(outcomes), calibration_table(outcomes), speed_table(outcomes)]
-    frames, seconds = sum(clip.frames for clip in tracked), sum(clip.seconds for clip in tracked)
+    frames, seconds = (
+        sum(clip.frames for clip in tracked_clips),
+        sum(clip.seconds for clip in tracked_clips),
+    )
     parts.append(
         f"tracker: {1000 * seconds / max(1, frames):.2f} ms of CPU a frame, {frames} frames"
     )

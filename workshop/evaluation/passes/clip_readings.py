@@ -48,11 +48,12 @@ class KnownPixels(PlatePixels):
     frames: Sequence[ReadFrame]
 
     def measure(self, frame: Frame, boxes: Sequence[Xyxy]) -> list[float]:
-        read = self.frames[frame.number]
-        known = {
-            plate.xyxy: sharp for plate, sharp in zip(read.plates, read.sharpness, strict=True)
+        read_frame = self.frames[frame.number]
+        sharpness_by_box = {
+            plate.xyxy: sharpness
+            for plate, sharpness in zip(read_frame.plates, read_frame.sharpness, strict=True)
         }
-        return [known[box] for box in boxes]
+        return [sharpness_by_box[box] for box in boxes]
 
     def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
         del frame, box, others
@@ -70,25 +71,25 @@ def read_clip(
         looks_per_s: Most frames a second that are read.
         folder: Folder of the files. A file that is older than its clip is not used.
     """
-    kept = folder / f"{clip.stem}.{looks_per_s:g}{ENDING}"
-    if kept.is_file() and kept.stat().st_mtime >= clip.stat().st_mtime:
-        return [_from_dict(known) for known in json.loads(kept.read_text(encoding="utf-8"))]
+    file = folder / f"{clip.stem}.{looks_per_s:g}{ENDING}"
+    if file.is_file() and file.stat().st_mtime >= clip.stat().st_mtime:
+        return [_from_dict(document) for document in json.loads(file.read_text(encoding="utf-8"))]
     frames = [_read(frame, recognize) for frame in clip_frames(clip, looks_per_s)]
-    kept.write_text(json.dumps([_to_dict(frame) for frame in frames]), encoding="utf-8")
+    file.write_text(json.dumps([_to_dict(frame) for frame in frames]), encoding="utf-8")
     return frames
 
 
 def clip_frames(clip: Path, looks_per_s: float) -> Iterator[Frame]:
     """Yield the frames of a clip as JPEG files, at most so many a second."""
     next_s, number = 0.0, 0
-    with av.open(str(clip)) as of:
-        of.streams.video[0].thread_count = 1
-        for decoded in of.decode(video=0):
-            time_s = float(decoded.time or 0.0)
+    with av.open(str(clip)) as container:
+        container.streams.video[0].thread_count = 1
+        for video_frame in container.decode(video=0):
+            time_s = float(video_frame.time or 0.0)
             if time_s + 1e-6 < next_s:
                 continue
             next_s = max(next_s + 1 / looks_per_s, time_s)
-            bgr = decoded.to_ndarray(format="bgr24")
+            bgr = video_frame.to_ndarray(format="bgr24")
             jpeg = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])[1].tobytes()
             yield Frame(clip.stem, number, time_s, "file", jpeg, (bgr.shape[1], bgr.shape[0]))
             number += 1
@@ -105,30 +106,35 @@ def _without_jpeg(frame: Frame) -> Frame:
     return Frame(frame.camera, frame.number, frame.time_s, frame.clock, b"", frame.size_wh)
 
 
-def _to_dict(read: ReadFrame) -> dict[str, Any]:
-    frame = read.frame
+def _to_dict(read_frame: ReadFrame) -> dict[str, Any]:
+    frame = read_frame.frame
     return {
         "camera": frame.camera,
         "number": frame.number,
         "time_s": frame.time_s,
         "size_wh": frame.size_wh,
-        "sharpness": read.sharpness,
-        "plates": [asdict(plate) for plate in read.plates],
+        "sharpness": read_frame.sharpness,
+        "plates": [asdict(plate) for plate in read_frame.plates],
     }
 
 
-def _from_dict(known: dict[str, Any]) -> ReadFrame:
+def _from_dict(document: dict[str, Any]) -> ReadFrame:
     frame = Frame(
-        known["camera"], known["number"], known["time_s"], "file", b"", tuple(known["size_wh"])
+        document["camera"],
+        document["number"],
+        document["time_s"],
+        "file",
+        b"",
+        tuple(document["size_wh"]),
     )
-    plates = tuple(map(_to_plate, known["plates"]))
-    return ReadFrame(frame, Plates(plates), tuple(known["sharpness"]))
+    plates = tuple(map(_to_plate, document["plates"]))
+    return ReadFrame(frame, Plates(plates), tuple(document["sharpness"]))
 
 
-def _to_plate(known: dict[str, Any]) -> Plate:
+def _to_plate(document: dict[str, Any]) -> Plate:
     lists = ("xyxy", "character_scores")
     pairs = ("candidates", "corners")
-    values = {name: tuple(known[name]) for name in lists}
-    values |= {name: tuple(map(tuple, known[name])) for name in pairs}
-    region = PlateRegion(**known["region"]) if known["region"] else None
-    return Plate(**{**known, **values, "region": region})
+    values = {name: tuple(document[name]) for name in lists}
+    values |= {name: tuple(map(tuple, document[name])) for name in pairs}
+    region = PlateRegion(**document["region"]) if document["region"] else None
+    return Plate(**{**document, **values, "region": region})

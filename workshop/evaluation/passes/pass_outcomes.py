@@ -63,68 +63,73 @@ class ClipOutcome:
 
 def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
     """Judge the events of a clip."""
-    closed = [event.vehicle_pass for event in events if event.kind == "closed"]
-    agreed = {
+    closed_passes = [event.vehicle_pass for event in events if event.kind == "closed"]
+    agreed_passes = {
         event.vehicle_pass.id: event.vehicle_pass for event in events if event.kind == "agreed"
     }
-    shown = [vehicles_of(vehicle_pass, truth) for vehicle_pass in closed]
-    by_vehicle: dict[int, list[Pass]] = {}
-    for one, seen in zip(closed, shown, strict=True):
-        if seen:
-            by_vehicle.setdefault(seen.most_common(1)[0][0], []).append(one)
-    counted = {
-        index: vehicle_pass
-        for index, vehicle_pass in enumerate(truth.passes)
-        if len(vehicle_pass.readable) >= MIN_READABLE
+    vehicle_counts = [vehicles_of(vehicle_pass, truth) for vehicle_pass in closed_passes]
+    by_vehicle = _group_by_vehicle(closed_passes, vehicle_counts)
+    counted_vehicles = {
+        index: vehicle
+        for index, vehicle in enumerate(truth.passes)
+        if len(vehicle.readable) >= MIN_READABLE
     }
-    matched = {index: by_vehicle[index] for index in counted if index in by_vehicle}
-    longest = {
-        index: max(each, key=lambda vehicle_pass: len(vehicle_pass.observations))
-        for index, each in matched.items()
-    }
-    settled = {
-        index: agreed[vehicle_pass.id]
-        for index, vehicle_pass in longest.items()
-        if vehicle_pass.id in agreed
-    }
+    matches = [
+        (vehicle, by_vehicle[index])
+        for index, vehicle in counted_vehicles.items()
+        if index in by_vehicle
+    ]
+    longest_passes = [(vehicle, max(passes, key=_count_looks)) for vehicle, passes in matches]
+    texts = [(vehicle.text, vehicle_pass.text) for vehicle, vehicle_pass in longest_passes]
+    agreed_after_s = tuple(
+        agreed_passes[vehicle_pass.id].last_seen_s - (vehicle.first_s or 0.0)
+        for vehicle, vehicle_pass in longest_passes
+        if vehicle_pass.id in agreed_passes
+    )
     return ClipOutcome(
         scenario=truth.scenario,
         conditions=truth.conditions,
         rate=truth.rate,
-        counted=len(counted),
-        found=len(matched),
-        split=sum(len(each) > 1 for each in matched.values()),
-        exact=sum(
-            vehicle_pass.text == counted[index].text for index, vehicle_pass in longest.items()
-        ),
-        merged=sum(map(_is_merged, shown)),
-        passes=len(closed),
-        spurious=len(closed) - len(by_vehicle),
-        agreed=len(settled),
-        agreed_after_s=tuple(
-            vehicle_pass.last_seen_s - (counted[index].first_s or 0.0)
-            for index, vehicle_pass in settled.items()
-        ),
+        counted=len(counted_vehicles),
+        found=len(matches),
+        split=sum(len(passes) > 1 for _, passes in matches),
+        exact=sum(true_text == text for true_text, text in texts),
+        merged=sum(map(_is_merged, vehicle_counts)),
+        passes=len(closed_passes),
+        spurious=len(closed_passes) - len(by_vehicle),
+        agreed=len(agreed_after_s),
+        agreed_after_s=agreed_after_s,
         texts=tuple(_text_scores(truth, by_vehicle)),
         missed=tuple(
-            vehicle_pass.text for index, vehicle_pass in counted.items() if index not in matched
+            vehicle.text for index, vehicle in counted_vehicles.items() if index not in by_vehicle
         ),
-        wrong=tuple(
-            (counted[index].text, vehicle_pass.text)
-            for index, vehicle_pass in longest.items()
-            if vehicle_pass.text != counted[index].text
-        ),
+        wrong=tuple((true_text, text) for true_text, text in texts if true_text != text),
         speeds=tuple(
-            (true_kmh, vehicle_pass.speed_kmh, vehicle_pass.speed_error_kmh)
-            for index, vehicle_pass in longest.items()
-            if (true_kmh := counted[index].speed_kmh or 0) >= MIN_KMH
+            (vehicle.speed_kmh, vehicle_pass.speed_kmh, vehicle_pass.speed_error_kmh)
+            for vehicle, vehicle_pass in longest_passes
+            if vehicle.speed_kmh is not None and vehicle.speed_kmh >= MIN_KMH
         ),
     )
 
 
+def _count_looks(vehicle_pass: Pass) -> int:
+    return len(vehicle_pass.observations)
+
+
+def _group_by_vehicle(
+    passes: Iterable[Pass], vehicle_counts: Iterable[Counter[int]]
+) -> dict[int, list[Pass]]:
+    """Return the passes by the vehicle that most of their looks show."""
+    by_vehicle: dict[int, list[Pass]] = {}
+    for vehicle_pass, counts in zip(passes, vehicle_counts, strict=True):
+        if counts:
+            by_vehicle.setdefault(counts.most_common(1)[0][0], []).append(vehicle_pass)
+    return by_vehicle
+
+
 def vehicles_of(vehicle_pass: Pass, truth: Truth) -> Counter[int]:
     """Return how many of a pass's looks show each vehicle of the truth."""
-    seen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for observation in vehicle_pass.observations:
         x0, y0, x1, y1 = observation.plate.xyxy
         middle = (x0 + x1) / 2, (y0 + y1) / 2
@@ -134,8 +139,8 @@ def vehicles_of(vehicle_pass: Pass, truth: Truth) -> Counter[int]:
             if (distance := _distance(vehicle, observation.time_s, truth.rate, middle)) <= NEAR
         }
         if distances:
-            seen[min(distances, key=lambda index: distances[index])] += 1
-    return seen
+            counts[min(distances, key=lambda index: distances[index])] += 1
+    return counts
 
 
 def _distance(vehicle: TruthPass, time_s: float, rate: float, middle: tuple[float, float]) -> float:
@@ -148,17 +153,17 @@ def _distance(vehicle: TruthPass, time_s: float, rate: float, middle: tuple[floa
     return float("inf")
 
 
-def _is_merged(seen: Counter[int]) -> bool:
-    whole = sum(seen.values())
-    return sum(count > OTHERS_SHARE * whole for count in seen.values()) > 1
+def _is_merged(counts: Counter[int]) -> bool:
+    whole = sum(counts.values())
+    return sum(count > OTHERS_SHARE * whole for count in counts.values()) > 1
 
 
 def _text_scores(truth: Truth, by_vehicle: dict[int, list[Pass]]) -> list[tuple[float, bool]]:
     """Return score and correctness of the best text of each pass, shown or not."""
     return [
         (vehicle_pass.text_score, vehicle_pass.candidates[0][0] == truth.passes[index].text)
-        for index, each in by_vehicle.items()
-        for vehicle_pass in each
+        for index, passes in by_vehicle.items()
+        for vehicle_pass in passes
         if vehicle_pass.candidates
     ]
 
@@ -178,21 +183,25 @@ def outcome_table(outcomes: Sequence[ClipOutcome]) -> str:
         lambda outcome: f"{outcome.conditions}, {outcome.scenario}",
         lambda outcome: f"{outcome.conditions}, {outcome.rate:g} frames/s",
     ):
-        rows += [_row(name, those) for name, those in sorted(_groups(outcomes, key).items())]
+        rows += [_row(name, group) for name, group in sorted(_groups(outcomes, key).items())]
     return format_table(HEADER, rows)
 
 
 def speed_table(outcomes: Sequence[ClipOutcome]) -> str:
     """Return a row for each scenario: how many speeds are told, and their errors, in per cent."""
     rows = []
-    for scenario, those in sorted(_groups(outcomes, lambda outcome: outcome.scenario).items()):
-        speeds = [speed for outcome in those for speed in outcome.speeds]
-        told = [(true, kmh, error) for true, kmh, error in speeds if kmh and error]
-        errors = sorted(abs(kmh / true - 1) for true, kmh, _ in told)
-        within = sum(abs(kmh - true) <= error for true, kmh, error in told)
+    for scenario, group in sorted(_groups(outcomes, lambda outcome: outcome.scenario).items()):
+        speeds = [speed for outcome in group for speed in outcome.speeds]
+        told_speeds = [(true, kmh, error) for true, kmh, error in speeds if kmh and error]
+        errors = sorted(abs(kmh / true - 1) for true, kmh, _ in told_speeds)
+        within = sum(abs(kmh - true) <= error for true, kmh, error in told_speeds)
         shares = (median(errors), errors[9 * len(errors) // 10], errors[-1]) if errors else ()
-        cells = [*map(format_percent, shares), format_percent(within / len(told))] if told else []
-        rows.append((scenario, len(speeds), len(told), *cells, *[None] * (4 - len(cells))))
+        cells = (
+            [*map(format_percent, shares), format_percent(within / len(told_speeds))]
+            if told_speeds
+            else []
+        )
+        rows.append((scenario, len(speeds), len(told_speeds), *cells, *[None] * (4 - len(cells))))
     header = (
         "scenario",
         "moving",
@@ -208,8 +217,8 @@ def speed_table(outcomes: Sequence[ClipOutcome]) -> str:
 def calibration_table(outcomes: Sequence[ClipOutcome]) -> str:
     """Return a row for each bin of scores, and the expected calibration error."""
     rows: list[list[str | int | None]] = []
-    for conditions, those in sorted(_groups(outcomes, lambda outcome: outcome.conditions).items()):
-        texts = [text for outcome in those for text in outcome.texts]
+    for conditions, group in sorted(_groups(outcomes, lambda outcome: outcome.conditions).items()):
+        texts = [text for outcome in group for text in outcome.texts]
         rows.append([conditions, len(texts), None, None, format_number(calibration_error(texts))])
         for low, high in pairwise(EDGES):
             inside = [(score, right) for score, right in texts if low <= score < high]
@@ -272,24 +281,28 @@ def _groups(
     return groups
 
 
-def _row(name: str, those: Sequence[ClipOutcome]) -> tuple[str | int | None, ...]:
-    counted, found = (
-        sum(outcome.counted for outcome in those),
-        sum(outcome.found for outcome in those),
+def _row(name: str, group: Sequence[ClipOutcome]) -> tuple[str | int | None, ...]:
+    pass_count, found_count = (
+        sum(outcome.counted for outcome in group),
+        sum(outcome.found for outcome in group),
     )
-    passes, agreed = (
-        sum(outcome.passes for outcome in those),
-        sum(outcome.agreed for outcome in those),
+    told_count, agreed_count = (
+        sum(outcome.passes for outcome in group),
+        sum(outcome.agreed for outcome in group),
     )
-    after = [after for outcome in those for after in outcome.agreed_after_s]
+    seconds = [second for outcome in group for second in outcome.agreed_after_s]
     return (
         name,
-        counted,
-        format_percent(found / counted if counted else None),
-        format_percent(sum(outcome.exact for outcome in those) / found if found else None),
-        format_percent(sum(outcome.spurious for outcome in those) / passes if passes else None),
-        sum(outcome.split for outcome in those),
-        sum(outcome.merged for outcome in those),
-        format_percent(agreed / counted if counted else None),
-        f"{median(after):.2f}" if after else None,
+        pass_count,
+        format_percent(found_count / pass_count if pass_count else None),
+        format_percent(
+            sum(outcome.exact for outcome in group) / found_count if found_count else None
+        ),
+        format_percent(
+            sum(outcome.spurious for outcome in group) / told_count if told_count else None
+        ),
+        sum(outcome.split for outcome in group),
+        sum(outcome.merged for outcome in group),
+        format_percent(agreed_count / pass_count if pass_count else None),
+        f"{median(seconds):.2f}" if seconds else None,
     )

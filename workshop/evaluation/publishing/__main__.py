@@ -86,7 +86,7 @@ def plan_runs(ancestor: Path) -> dict[str, Plan]:
         checkpoints={name: ancestor / NETWORKS[name].weights for name in (RECTIFIER, READER)},
     )
     sides = {
-        str(side): Plan(replace(floats, changed={"detector_side_px": str(side)}))
+        str(side): Plan(replace(floats, other_settings={"detector_side_px": str(side)}))
         for side in SIDES_PX
     }
     return {
@@ -161,14 +161,14 @@ def _compare(ours: Report, theirs: Report) -> PublishedTest:
     return PublishedTest(test.plates, len(test.won), len(test.lost), test.p_value)
 
 
-def write_pages(published: Published) -> None:
+def write_pages(figures: Published) -> None:
     """Write the figures into the pages.
 
     Raises:
         DataError: A page has no part for them.
     """
     for page in PAGES:
-        text = render(page.read_text(encoding="utf-8"), published)
+        text = render(page.read_text(encoding="utf-8"), figures)
         page.write_text(text, encoding="utf-8")
 
 

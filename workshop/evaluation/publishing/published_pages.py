@@ -34,33 +34,33 @@ PAGES = (PROJECT / "README.md", PROJECT / "docs" / "accuracy.md", WEIGHTS / "REA
 WIDTH = 140
 
 
-def render(page: str, published: Published) -> str:
+def render(page: str, figures: Published) -> str:
     """Return a page with each of its parts written from the figures.
 
     Raises:
         DataError: The page has no part, or a part without a writer.
     """
-    return rewrite(page, {name: partial(write, published) for name, write in PARTS.items()})
+    return rewrite(page, {name: partial(write, figures) for name, write in PARTS.items()})
 
 
-def _reading(published: Published, name: str) -> PublishedReading:
-    reading = published.runs[name].reading
+def _reading(figures: Published, name: str) -> PublishedReading:
+    reading = figures.runs[name].reading
     if reading is None:
         raise DataError(f"figures: wanted the readings of {name}, got none")
     return reading
 
 
-def _detection(published: Published, name: str) -> DetectionResult:
-    detection = published.runs[name].detection
+def _detection(figures: Published, name: str) -> DetectionResult:
+    detection = figures.runs[name].detection
     if detection is None:
         raise DataError(f"figures: wanted the detection of {name}, got none")
     return detection
 
 
-def write_headline(published: Published) -> str:
+def write_headline(figures: Published) -> str:
     """Write the rates of found and read plates, ours beside the predecessor's."""
-    ours, theirs = _reading(published, OURS), _reading(published, PREDECESSOR)
-    detection, run = _detection(published, OURS), published.runs[OURS]
+    ours, theirs = _reading(figures, OURS), _reading(figures, PREDECESSOR)
+    detection, run = _detection(figures, OURS), figures.runs[OURS]
     rows = _headline_rows(ours, theirs, detection)
     before = (
         f"{ours.std.plates} standard plates on photos of Russian cars that were never trained on, "
@@ -68,14 +68,14 @@ def write_headline(published: Published) -> str:
         f"and {detection.pictures} other photos for detection, {detection.ignored} plates that "
         "nobody labelled set aside:"
     )
-    after = f"{_write_test(published)} A text is shown from a score of {run.text_threshold:g} on."
+    after = f"{_write_test(figures)} A text is shown from a score of {run.text_threshold:g} on."
     header = ("", "ours", "the predecessor's STN and LPRNet behind our detector")
     return _paragraphs(before, format_markdown(header, rows), after)
 
 
-def write_readme(published: Published) -> str:
+def write_readme(figures: Published) -> str:
     """Write the share of read plates in one line."""
-    std = _reading(published, OURS).std
+    std = _reading(figures, OURS).std
     return (
         f"It reads {std.read} of {std.plates} plates ({format_percent(std.read / std.plates)}) on "
         "[photos of Russian cars](docs/accuracy.md) that were never trained on."
@@ -87,7 +87,7 @@ def _headline_rows(
 ) -> list[tuple[Cell, ...]]:
     return [
         ("the plate is found", ours.std.found, theirs.std.found),
-        ("**read exactly**", f"**{_read(ours.std)}**", _read(theirs.std)),
+        ("**read exactly**", f"**{_describe_read(ours.std)}**", _describe_read(theirs.std)),
         ("another text is shown", ours.std.wrong, theirs.std.wrong),
         ("nothing is shown, not sure enough", ours.std.not_shown, theirs.std.not_shown),
         *_calibration_rows(ours, theirs),
@@ -97,7 +97,7 @@ def _headline_rows(
     ]
 
 
-def write_files(published: Published) -> str:
+def write_files(figures: Published) -> str:
     """Write a table of the weight files and the number of parameters of their networks."""
     networks = {
         "yolo": "YOLOv5n, one class",
@@ -106,7 +106,7 @@ def write_files(published: Published) -> str:
     }
     rows = []
     for name, title in networks.items():
-        count = f"{published.parameters[name] / 1e6:.2f} M"
+        count = f"{figures.parameters[name] / 1e6:.2f} M"
         code = f"`orchestrator/networks/{name}.py`"
         rows.append((f"`{NETWORKS[name].weights}`", title, count, code))
         if quantized.file_of(name).exists():
@@ -115,9 +115,9 @@ def write_files(published: Published) -> str:
     return format_markdown(("file", "network", "parameters", "code"), rows)
 
 
-def write_data(published: Published) -> str:
+def write_data(figures: Published) -> str:
     """Write the description of the data, the machine and the software."""
-    reading, machine = _reading(published, OURS), published.machine
+    reading, machine = _reading(figures, OURS), figures.machine
     versions = ", ".join(f"{name} {version}" for name, version in machine.packages.items())
     scenes = (
         f'"Scenes" below are photos of Russian cars from near, one labelled plate each: '
@@ -130,9 +130,9 @@ def write_data(published: Published) -> str:
     return _paragraphs(scenes, f"Measured on {machine.cpu}, {cores}, {versions}.")
 
 
-def write_sides(published: Published) -> str:
+def write_sides(figures: Published) -> str:
     """Write the effect of the size of the detector's input, in float32."""
-    runs = [published.runs[str(side)] for side in SIDES_PX] + [published.runs[FLOAT32]]
+    runs = [figures.runs[str(side)] for side in SIDES_PX] + [figures.runs[FLOAT32]]
     return format_markdown(
         ("side, px", "mAP50", "mAP50-95", "P / R at the service's threshold", "P / R at best F1",
          "standard plates found, read"),
@@ -151,9 +151,9 @@ def _side_row(run: PublishedRun) -> tuple[Cell, ...]:
     )
 
 
-def write_labels(published: Published) -> str:
+def write_labels(figures: Published) -> str:
     """Write the effect of the labels of the validation photos on the figures."""
-    clean, raw = _detection(published, OURS), _detection(published, AS_LABELLED)
+    clean, raw = _detection(figures, OURS), _detection(figures, AS_LABELLED)
     rows = [
         (title, *_detection_cells(detection))
         for title, detection in (("set aside", clean), ("as they came", raw))
@@ -169,13 +169,16 @@ def write_labels(published: Published) -> str:
     return _paragraphs(text, format_markdown(header, rows))
 
 
-def write_engines(published: Published) -> str:
+def write_engines(figures: Published) -> str:
     """Write the effect of each engine of the detector on the figures."""
     names = (OURS, FLOAT32, TORCHSCRIPT)
-    detections = [_detection(published, name) for name in names]
-    read = [_reading(published, name).std for name in names]
+    detections = [_detection(figures, name) for name in names]
+    all_verdicts = [_reading(figures, name).std for name in names]
     rows: list[tuple[Cell, ...]] = [
-        ("standard plates of the scenes found, read", *(f"{o.found}, {o.read}" for o in read)),
+        (
+            "standard plates of the scenes found, read",
+            *(f"{o.found}, {o.read}" for o in all_verdicts),
+        ),
         ("mAP50 / mAP50-95", *(f"{o.map50:.3f} / {o.map50_95:.3f}" for o in detections)),
         (
             _at_threshold(detections[0]),
@@ -186,29 +189,35 @@ def write_engines(published: Published) -> str:
             *(_point(detection.at_best_f1) for detection in detections),
         ),
     ]
-    return format_markdown(("", *(published.runs[name].engines["yolo"] for name in names)), rows)
+    return format_markdown(("", *(figures.runs[name].engines["yolo"] for name in names)), rows)
 
 
-def write_reader(published: Published) -> str:
+def write_reader(figures: Published) -> str:
     """Write the comparison of our reader with the predecessor's."""
     names = (OURS, PREDECESSOR, PREDECESSOR_ALL)
-    all_of = [_reading(published, name) for name in names]
+    all_of = [_reading(figures, name) for name in names]
     rows: list[tuple[Cell, ...]] = [
-        ("standard plates read, end to end", *(_read(reading.std) for reading in all_of)),
-        ("wrong (shown), not shown", *(f"{o.std.wrong}, {o.std.not_shown}" for o in all_of)),
-        ("plates of other formats read", *(f"{o.other.read} of {o.other.plates}" for o in all_of)),
-        ("best path / free beam / beam in formats", *map(_decoded, all_of)),
-        (AT_PRECISION, *map(_covered, all_of)),
+        ("standard plates read, end to end", *(_describe_read(reading.std) for reading in all_of)),
+        (
+            "wrong (shown), not shown",
+            *(f"{reading.std.wrong}, {reading.std.not_shown}" for reading in all_of),
+        ),
+        (
+            "plates of other formats read",
+            *(f"{reading.other.read} of {reading.other.plates}" for reading in all_of),
+        ),
+        ("best path / free beam / beam in formats", *map(_describe_decoding, all_of)),
+        (AT_PRECISION, *map(_describe_coverage, all_of)),
         *_calibration_rows(*all_of),
     ]
     header = ("scenes", "ours", "the predecessor's pair behind our detector, crops and decoder",
               "the same, every text shown")  # fmt: skip
-    return _paragraphs(format_markdown(header, rows), _write_test(published))
+    return _paragraphs(format_markdown(header, rows), _write_test(figures))
 
 
-def write_conditions(published: Published) -> str:
+def write_conditions(figures: Published) -> str:
     """Write the reading of scenes under conditions, by ours and by the predecessor's pair."""
-    ours, theirs = (published.runs[name].conditions for name in (OURS, PREDECESSOR))
+    ours, theirs = (figures.runs[name].conditions for name in (OURS, PREDECESSOR))
     if ours is None or theirs is None:
         return "Not measured yet with these weights.\n"
     text = (
@@ -222,8 +231,8 @@ def write_conditions(published: Published) -> str:
     return _paragraphs(text, compare_conditions(both), after, compare_curves(both))
 
 
-def _write_test(published: Published) -> str:
-    test = published.against_predecessor
+def _write_test(figures: Published) -> str:
+    test = figures.against_predecessor
     return (
         f"Plate by plate, ours reads {test.won} that the predecessor's pair does not, and misses "
         f"{test.lost} that it reads (p = {test.p_value:.2g} by McNemar's exact test: "
@@ -239,18 +248,18 @@ def _calibration_rows(*readings: PublishedReading) -> list[tuple[Cell, ...]]:
     ]
 
 
-def _read(std: Verdicts) -> str:
+def _describe_read(std: Verdicts) -> str:
     low, high = std.read_interval or (None, None)
     interval = f"{format_percent(low).removesuffix(' %')} to {format_percent(high)}"
     return f"{std.read} ({format_percent(std.read_rate)}; 95 % interval {interval})"
 
 
-def _decoded(reading: PublishedReading) -> str:
+def _describe_decoding(reading: PublishedReading) -> str:
     decoding = reading.decoding
     return f"{decoding.best_path} / {decoding.free_beam or NOTHING} / {decoding.format_beam}"
 
 
-def _covered(reading: PublishedReading) -> str:
+def _describe_coverage(reading: PublishedReading) -> str:
     return format_percent(reading.at_precision.coverage if reading.at_precision else None)
 
 

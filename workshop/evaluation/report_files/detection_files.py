@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from workshop.evaluation.datasets import Box
-from workshop.evaluation.detection import Detected, Match, curve_of, match
+from workshop.evaluation.detection import DetectedPicture, Match, curve_of, match
 from workshop.evaluation.report_files.drawings import (
     FOUND,
     LABEL,
@@ -42,14 +42,14 @@ class BoxRow:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedMatch:
     """A match in its picture, judged as a hit, a miss or a false alarm.
 
     Attributes:
         kind: The kind: `hit`, `miss`, `false alarm`, or `""` for one below the threshold.
     """
 
-    picture: Detected
+    picture: DetectedPicture
     match: Match
     kind: str
 
@@ -69,22 +69,29 @@ class Judged:
 
 
 def write_detection(
-    result: DetectionResult, pictures: Sequence[Detected], files: Sequence[Path], folder: Path
+    result: DetectionResult,
+    pictures: Sequence[DetectedPicture],
+    files: Sequence[Path],
+    folder: Path,
 ) -> None:
     """Write `detections.csv`, the curve, and sheets that help to find wrong labels."""
     paths, threshold = {path.name: path for path in files}, result.at_threshold.threshold or 0.0
-    judged = [
+    judged_matches = [
         judge_match(picture, pair, threshold) for picture in pictures for pair in match(picture)
     ]
     write_csv(
         BoxRow,
-        [row_of(judged_match) for judged_match in judged if judged_match.kind],
+        [row_of(judged_match) for judged_match in judged_matches if judged_match.kind],
         folder / "detections.csv",
     )
     for kind, stem in ((FALSE_ALARM, "false_alarms"), (MISS, "missed_boxes")):
-        chosen = [judged_match for judged_match in judged if judged_match.kind == kind]
-        chosen.sort(key=lambda judged_match: judged_match.score, reverse=True)
-        write_sheets((draw(tile_of(judged_match, paths)) for judged_match in chosen), folder, stem)
+        sheet_matches = [
+            judged_match for judged_match in judged_matches if judged_match.kind == kind
+        ]
+        sheet_matches.sort(key=lambda judged_match: judged_match.score, reverse=True)
+        write_sheets(
+            (draw(tile_of(judged_match, paths)) for judged_match in sheet_matches), folder, stem
+        )
     curve = curve_of(pictures)
     columns = {name: getattr(curve, name) for name in ("threshold", "precision", "recall")}
     pd.DataFrame(columns).to_csv(folder / "precision_recall.csv", index=False)
@@ -92,41 +99,41 @@ def write_detection(
     plot([[diagram]], folder / "precision_recall.png")
 
 
-def judge_match(picture: Detected, pair: Match, threshold: float) -> Judged:
+def judge_match(picture: DetectedPicture, pair: Match, threshold: float) -> JudgedMatch:
     """Judge a match at a threshold."""
     sure = pair.detection is not None and picture.scores[pair.detection] >= threshold
     if pair.label is None:
-        return Judged(picture, pair, FALSE_ALARM if sure else "")
-    return Judged(picture, pair, HIT if sure else MISS)
+        return JudgedMatch(picture, pair, FALSE_ALARM if sure else "")
+    return JudgedMatch(picture, pair, HIT if sure else MISS)
 
 
-def row_of(judged: Judged) -> BoxRow:
+def row_of(judged_match: JudgedMatch) -> BoxRow:
     """Return the row of a match in `detections.csv`."""
-    x0, y0, x1, y1 = (round(side, 1) for side in judged.box)
+    x0, y0, x1, y1 = (round(side, 1) for side in judged_match.box)
     return BoxRow(
-        image=judged.picture.image,
-        kind=judged.kind,
+        image=judged_match.picture.image,
+        kind=judged_match.kind,
         x0=x0,
         y0=y0,
         x1=x1,
         y1=y1,
-        width_px=round(judged.box[2] - judged.box[0], 1),
-        score=round(judged.score, 4),
-        iou=round(judged.match.iou, 3),
+        width_px=round(judged_match.box[2] - judged_match.box[0], 1),
+        score=round(judged_match.score, 4),
+        iou=round(judged_match.match.iou, 3),
     )
 
 
-def tile_of(judged: Judged, paths: Mapping[str, Path]) -> Tile:
+def tile_of(judged_match: JudgedMatch, paths: Mapping[str, Path]) -> Tile:
     """Return the tile of a miss or a false alarm, with every label of the picture."""
-    picture, box = judged.picture, judged.box
+    picture, box = judged_match.picture, judged_match.box
     outlines = [Outline.of_box(label, LABEL) for label in picture.labels]
-    if judged.match.detection is not None:
-        outlines.append(Outline.of_box(picture.boxes[judged.match.detection], FOUND))
-    width = box[2] - box[0]
+    if judged_match.match.detection is not None:
+        outlines.append(Outline.of_box(picture.boxes[judged_match.match.detection], FOUND))
+    score, width = f"score {judged_match.score:.2f}", f"{box[2] - box[0]:.0f} px"
     return Tile(
         path=paths[picture.image],
         focus=box,
         detail=box,
         outlines=tuple(outlines),
-        caption=f"{picture.image}: {judged.kind}, score {judged.score:.2f}, {width:.0f} px",
+        caption=f"{picture.image}: {judged_match.kind}, {score}, {width}",
     )

@@ -82,11 +82,11 @@ def _write_characters(characters: tuple[Pair, ...]) -> Bgr:
     lines = np.full((READING_WH[1], READING_WH[0], 3), PAPER, np.uint8)
     for text, y in (("wanted", 24), ("read", 52)):
         cv2.putText(lines, text, (8, y), FONT, 0.45, INK, 1, cv2.LINE_AA)
-    for index, (wanted, read) in enumerate(characters):
+    for index, (label, reading) in enumerate(characters):
         x = 90 + 28 * index
-        colour = INK if wanted == read else WRONG
-        cv2.putText(lines, wanted or "-", (x, 25), FONT, 0.8, INK, 2, cv2.LINE_AA)
-        cv2.putText(lines, read or "-", (x, 54), FONT, 0.8, colour, 2, cv2.LINE_AA)
+        colour = INK if label == reading else WRONG
+        cv2.putText(lines, label or "-", (x, 25), FONT, 0.8, INK, 2, cv2.LINE_AA)
+        cv2.putText(lines, reading or "-", (x, 54), FONT, 0.8, colour, 2, cv2.LINE_AA)
     return lines
 
 
@@ -98,8 +98,8 @@ def draw_precision_recall(curve: Curve, threshold: float, map50: float) -> Diagr
     """Draw precision over recall, with the point at the service's threshold."""
     recall, precision = curve.recall.tolist(), curve.precision.tolist()
     steps = Line([0.0, *recall] if recall else [], [*precision[:1], *precision], steps=True)
-    shown = int((curve.threshold >= threshold).sum()) - 1
-    place = slice(shown, shown + 1) if shown >= 0 else slice(0)
+    index = int((curve.threshold >= threshold).sum()) - 1
+    place = slice(index, index + 1) if index >= 0 else slice(0)
     point = Line(recall[place], precision[place], f"threshold {threshold:g}", ACCENT, "o")
     title = f"Detection at IoU 0.5: mAP50 {map50:.3f}"
     return Diagram(title, "recall", "precision", (steps, point), FROM_0_TO_1, FROM_0_TO_1)
@@ -111,14 +111,14 @@ def draw_coverage(curve: Sequence[Coverage], threshold: float) -> tuple[Diagram,
     error = [100 * point.error for point in curve]
     thresholds = [point.threshold for point in curve]
     precise = Line(PERCENT, (1, 1), "99 % precision", FAINT, "--")
-    chosen = Line((threshold, threshold), PERCENT, f"threshold {threshold:g}", FAINT, "--")
+    marker = Line((threshold, threshold), PERCENT, f"threshold {threshold:g}", FAINT, "--")
     both = (Line(thresholds, coverage, "coverage, %"), Line(thresholds, error, "error, %", ACCENT))
     left = Diagram(
         "Error against coverage", "coverage: shown of found, %", "error: wrong of shown, %",
         (precise, Line(coverage, error)), PERCENT, (0.0, max([2.0, *error]) * 1.05),
     )  # fmt: skip
     title = "What the text threshold does"
-    return left, Diagram(title, "text threshold", "", (chosen, *both), (0.0, 1.0), PERCENT)
+    return left, Diagram(title, "text threshold", "", (marker, *both), (0.0, 1.0), PERCENT)
 
 
 def draw_reliability(
@@ -135,9 +135,11 @@ def draw_reliability(
         Line((0, 1), (0, 1), "scores that mean what they say", FAINT, "--"),
         means,
     )
-    named = f"Reliability of text scores{f', {of}' if of else ''}"
-    title = named if ece is None else f"{named}: ECE {ece:.3f}"
-    counts = Bars(lows, [score_bin.count for score_bin in bins], width, colour=FAINT, counted=True)
+    name = f"Reliability of text scores{f', {of}' if of else ''}"
+    title = name if ece is None else f"{name}: ECE {ece:.3f}"
+    counts = Bars(
+        lows, [score_bin.count for score_bin in bins], width, colour=FAINT, has_counts=True
+    )
     return (
         Diagram(title, "", "part that is right", marks, (0.0, 1.0), FROM_0_TO_1),
         Diagram("", "text score", "plates", (counts,), (0.0, 1.0)),

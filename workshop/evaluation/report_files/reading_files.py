@@ -57,11 +57,13 @@ def write_reading(
     result: ReadingResult, outcomes: Sequence[Outcome], threshold: float, folder: Path
 ) -> None:
     """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses."""
-    missed = [o for o in outcomes if o.verdict != READ and o.label.type != BAD]
-    missed.sort(key=lambda outcome: outcome.label.type != STANDARD)
+    misses = [
+        outcome for outcome in outcomes if outcome.verdict != READ and outcome.label.type != BAD
+    ]
+    misses.sort(key=lambda outcome: outcome.label.type != STANDARD)
     write_csv(PlateRow, map(row_of, outcomes), folder / "plates.csv")
-    write_csv(PlateRow, map(row_of, missed), folder / "misses.csv")
-    write_sheets((draw(tile_of(outcome)) for outcome in missed), folder, "misses")
+    write_csv(PlateRow, map(row_of, misses), folder / "misses.csv")
+    write_sheets((draw(tile_of(outcome)) for outcome in misses), folder, "misses")
     write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
     curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
     write_csv(Coverage, curve, folder / "coverage.csv")

@@ -48,7 +48,7 @@ CAPTIONS = 0.35
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedThing:
     """A thing in a picture.
 
     Attributes:
@@ -64,14 +64,14 @@ class PlatelessPicture:
     """A picture without plates, (H, W, 3) uint8 BGR, and the things in it."""
 
     picture: Bgr
-    placed: tuple[Placed, ...]
+    things: tuple[PlacedThing, ...]
 
 
 def draw_plateless(count: int, seed: int) -> Iterator[PlatelessPicture]:
     """Draw pictures; the same seed gives the same pictures."""
     for rng in np.random.default_rng(seed).spawn(count):
-        drawn = (_draw_road if rng.random() < ROADS else _draw_parked)(rng)
-        yield _write_caption(rng, drawn) if rng.random() < CAPTIONS else drawn
+        plateless = (_draw_road if rng.random() < ROADS else _draw_parked)(rng)
+        yield _write_caption(rng, plateless) if rng.random() < CAPTIONS else plateless
 
 
 def _draw_parked(rng: np.random.Generator) -> PlatelessPicture:
@@ -84,8 +84,8 @@ def _draw_parked(rng: np.random.Generator) -> PlatelessPicture:
     picture = street.clip(0, 255).astype(np.uint8)
     is_good = rng.random() < GOOD_CAMERAS
     picture = compress(picture, 90) if is_good else photograph(rng, picture, BLURRED_PX)
-    placed = [*_placed_on_cars(boards, quads), *map(_placed, kinds, things)]
-    return PlatelessPicture(picture, tuple(placed))
+    placed_things = [*_list_things_on_cars(boards, quads), *map(_place_thing, kinds, things)]
+    return PlatelessPicture(picture, tuple(placed_things))
 
 
 def _draw_road(rng: np.random.Generator) -> PlatelessPicture:
@@ -101,8 +101,8 @@ def _draw_road(rng: np.random.Generator) -> PlatelessPicture:
 
     mounts = [_mount_of(board) for board in boards]
     picture, quads, things = photograph_road(rng, mounts, size_wh, decorate)
-    placed = [*_placed_on_cars(boards, quads), *map(_placed, kinds, things)]
-    return PlatelessPicture(picture, tuple(placed))
+    placed_things = [*_list_things_on_cars(boards, quads), *map(_place_thing, kinds, things)]
+    return PlatelessPicture(picture, tuple(placed_things))
 
 
 def _board_of_car(rng: np.random.Generator) -> Lookalike | None:
@@ -117,14 +117,16 @@ def _mount_of(board: Lookalike | None) -> Callable[[np.random.Generator, Car], C
     return lambda _, car: _mount(car, board)
 
 
-def _placed_on_cars(boards: list[Lookalike | None], quads: NDArray[np.float32]) -> list[Placed]:
+def _list_things_on_cars(
+    boards: list[Lookalike | None], quads: NDArray[np.float32]
+) -> list[PlacedThing]:
     pairs = zip(boards, quads, strict=False)  # there may be no room for the last cars
-    return [_placed(board.kind, quad.astype(np.float64)) for board, quad in pairs if board]
+    return [_place_thing(board.kind, quad.astype(np.float64)) for board, quad in pairs if board]
 
 
-def _placed(kind: str, quad: Quad) -> Placed:
+def _place_thing(kind: str, quad: Quad) -> PlacedThing:
     (x0, y0), (x1, y1) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
-    return Placed(kind, (x0, y0, x1, y1))
+    return PlacedThing(kind, (x0, y0, x1, y1))
 
 
 def _hang(rng: np.random.Generator, light: Light) -> tuple[list[str], list[Quad]]:
@@ -152,9 +154,9 @@ def _paste(rng: np.random.Generator, light: Light, thing: Lookalike) -> Quad:
     return quad
 
 
-def _write_caption(rng: np.random.Generator, drawn: PlatelessPicture) -> PlatelessPicture:
+def _write_caption(rng: np.random.Generator, plateless: PlatelessPicture) -> PlatelessPicture:
     """Write date and time into a corner, as a camera does before it encodes the picture."""
-    picture, text = drawn.picture.copy(), caption(rng)
+    picture, text = plateless.picture.copy(), caption(rng)
     high, wide = picture.shape[:2]
     font = FONTS[int(rng.integers(2))]
     scale, pen = wide / 1280 * float(rng.uniform(0.7, 1.8)), int(rng.integers(1, 4))
@@ -167,5 +169,5 @@ def _write_caption(rng: np.random.Generator, drawn: PlatelessPicture) -> Platele
     if rng.random() < 0.5:
         cv2.putText(picture, text, (left, foot), font, scale, (0, 0, 0), pen + 3, cv2.LINE_AA)
     cv2.putText(picture, text, (left, foot), font, scale, (250, 250, 250), pen, cv2.LINE_AA)
-    encoded = compress(picture, int(rng.integers(60, 96)))
-    return PlatelessPicture(encoded, (*drawn.placed, Placed(CAPTION, box)))
+    compressed_picture = compress(picture, int(rng.integers(60, 96)))
+    return PlatelessPicture(compressed_picture, (*plateless.things, PlacedThing(CAPTION, box)))

@@ -82,8 +82,8 @@ class Layer:
         source = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32) - 0.5
         target = (quad - [self.left + 0.5, self.top + 0.5]).astype(np.float32)
         matrix = cv2.getPerspectiveTransform(source, target)
-        seen = cv2.warpPerspective(sprite, matrix, self.light.shape[1::-1])
-        self.light = self.light * (1 - seen[:, :, 3:]) + seen
+        warped = cv2.warpPerspective(sprite, matrix, self.light.shape[1::-1])
+        self.light = self.light * (1 - warped[:, :, 3:]) + warped
 
     def over(self, picture: NDArray[np.float32]) -> None:
         """Lay the car over a picture, (H, W, 3) float32 BGR."""
@@ -154,7 +154,7 @@ def _draw_side(layer: Layer, view: Viewpoint, stand: Stand, paint: Colour) -> No
     for v in WHEELS:
         for radius, colour in ((WHEEL, TYRE), (0.6 * WHEEL, (120, 122, 125))):
             circle = zip(np.cos(angles) * radius, np.sin(angles) * radius, strict=True)
-            fill([(u * 1.02, v + a, WHEEL + b) for a, b in circle], colour)
+            fill([(u * 1.02, v + x, WHEEL + y) for x, y in circle], colour)
 
 
 def _draw_top(layer: Layer, view: Viewpoint, stand: Stand, paint: Colour) -> None:

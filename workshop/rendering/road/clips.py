@@ -113,11 +113,12 @@ def draw_clip(
     shot = Shot(view, vehicles, conditions, exposure, seed)
     end = min(MAX_DURATION_S, max(course.times_s[-1] for course in courses))
     times = np.arange(float(rng.uniform(0, 1 / rate)), end, 1 / rate).tolist()
-    seen: list[list[SeenPlate]] = []
-    frames = _keep_plates(shot.film(times), seen)
+    plates_by_frame: list[list[SeenPlate]] = []
+    frames = _keep_plates(shot.film(times), plates_by_frame)
     write_video(out.with_suffix(".mp4"), frames, rate, crf=float(rng.uniform(*CRF)))
     passes = [
-        _truth_of(index, vehicle, seen, times, rate) for index, vehicle in enumerate(vehicles)
+        _truth_of(index, vehicle, plates_by_frame, times, rate)
+        for index, vehicle in enumerate(vehicles)
     ]
     angle = 2 * float(np.rad2deg(np.arctan(SIZE_WH[0] / 2 / view.focal_px)))
     truth = Truth(scenario, conditions, rate, SIZE_WH, tuple(passes), angle)
@@ -127,14 +128,14 @@ def draw_clip(
 
 def write_video(file: Path, frames: Iterable[Bgr], rate: float, *, crf: float) -> None:
     """Encode frames of `SIZE_WH` as H.264 of a constant rate factor, as a camera's chip does."""
-    with av.open(str(file), "w") as to:
-        stream = to.add_stream("libx264", rate=Fraction(rate).limit_denominator(100))
+    with av.open(str(file), "w") as container:
+        stream = container.add_stream("libx264", rate=Fraction(rate).limit_denominator(100))
         stream.width, stream.height = SIZE_WH
         stream.pix_fmt, stream.thread_count = "yuv420p", 1
         stream.options = {"preset": PRESETS[1], "crf": f"{crf:.1f}", "x264-params": CPU_INDEPENDENT}
         for frame in frames:
-            to.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="bgr24")))
-        to.mux(stream.encode(None))
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="bgr24")))
+        container.mux(stream.encode(None))
 
 
 def _from_zero(courses: Sequence[Course]) -> list[Course]:
@@ -144,7 +145,7 @@ def _from_zero(courses: Sequence[Course]) -> list[Course]:
 
 
 def _vehicle(rng: np.random.Generator, country: Country, course: Course) -> Vehicle:
-    name = country.drawn[0] if rng.random() < 0.8 else None
+    name = country.drawn_formats[0] if rng.random() < 0.8 else None
     text, name = random_text(rng, country.formats, name)
     weight = float(np.round(rng.uniform(0.8, 1.0), 1))
     plate = country.plate_of(text, format_name=name, rng=rng, glyphs=fix_weight(glyph_mask, weight))
@@ -154,23 +155,23 @@ def _vehicle(rng: np.random.Generator, country: Country, course: Course) -> Vehi
 
 
 def _keep_plates(
-    film: Iterator[tuple[Bgr, list[SeenPlate]]], seen: list[list[SeenPlate]]
+    film: Iterator[tuple[Bgr, list[SeenPlate]]], plates_by_frame: list[list[SeenPlate]]
 ) -> Iterator[Bgr]:
     """Pass the frames on, and add their plates to a list."""
     for frame, plates in film:
-        seen.append(plates)
+        plates_by_frame.append(plates)
         yield frame
 
 
 def _truth_of(
     index: int,
     vehicle: Vehicle,
-    seen: Sequence[list[SeenPlate]],
+    plates_by_frame: Sequence[list[SeenPlate]],
     times: Sequence[float],
     rate: float,
 ) -> TruthPass:
     boxes = []
-    for number, plates in enumerate(seen):
+    for number, plates in enumerate(plates_by_frame):
         for plate in plates:
             if plate.vehicle == index:
                 low, high = plate.quad.min(axis=0), plate.quad.max(axis=0)

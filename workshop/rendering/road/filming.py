@@ -24,11 +24,11 @@ from workshop.rendering.road.weather import Lamp, night, rain, shine, slanted_li
 Conditions = Literal["day", "night", "rain"]
 READABLE_PX = 45.0
 """Smallest width of a plate that counts as readable, seen straight on."""
-WIDEST_PX = 190.0
+MAX_WIDTH_PX = 190.0
 """Greatest width of a plate at the near end of the road that is filmed."""
 MIN_WAY_M, MAX_WAY_M = 6.0, 40.0
 """Smallest and greatest length of the part of a lane in which plates are readable."""
-NEAREST_M = 2.5
+MIN_DISTANCE_M = 2.5
 """Faces of vehicles that are nearer to the camera than this are not drawn."""
 MIN_LEVEL_PX = 60
 """Width of the smallest picture of a car's face that is kept for drawing."""
@@ -109,25 +109,27 @@ class Shot:
         streaks = rain(rng, np.zeros_like(empty)) if self.conditions == "rain" else None
         for time_s in times_s:
             light = empty.copy()
-            drawn = self._draw_vehicles(light, time_s)
-            quads = [quad for _, quad, _ in drawn]
-            light = self._illuminate(light, quads, [lamp for *_, lamps in drawn for lamp in lamps])
+            vehicles = self._draw_vehicles(light, time_s)
+            quads = [quad for _, quad, _ in vehicles]
+            light = self._illuminate(
+                light, quads, [lamp for *_, lamps in vehicles for lamp in lamps]
+            )
             if streaks is not None:
                 light = 0.85 * light + 0.12 * light.mean() + _shifted(rng, streaks)
             frame: Bgr = (light + _shifted(rng, noise)).clip(0, 255).astype(np.uint8)
-            yield frame, self._judge(time_s, [(index, quad) for index, quad, _ in drawn])
+            yield frame, self._judge(time_s, [(index, quad) for index, quad, _ in vehicles])
 
     def _stands(self, time_s: float) -> list[tuple[int, Stand]]:
         """Return the vehicles in front of the camera, the farthest first."""
         stands = []
         for index, vehicle in enumerate(self.vehicles):
             place = vehicle.course.place(time_s)
-            if place and place[1] - self.view.place[1] >= NEAREST_M:
+            if place and place[1] - self.view.place[1] >= MIN_DISTANCE_M:
                 stands.append((index, Stand(place, 0.0, CAR_M, vehicle.slope)))
         return sorted(stands, key=lambda item: -item[1].place[1])
 
     def _draw_vehicles(self, light: Light, time_s: float) -> list[tuple[int, Quad, list[Lamp]]]:
-        drawn = []
+        vehicles = []
         for index, stand in self._stands(time_s):
             if not _is_in_picture(self.view, stand):
                 continue
@@ -136,8 +138,8 @@ class Shot:
             layer, quad = draw_body(self.view, stand, car)
             self._smear(layer, stand, time_s, index)
             layer.over(light)
-            drawn.append((index, quad, _lamps(self.view, stand, car)))
-        return drawn
+            vehicles.append((index, quad, _lamps(self.view, stand, car)))
+        return vehicles
 
     def _smear(self, layer: Layer, stand: Stand, time_s: float, index: int) -> None:
         """Add the motion blur of one exposure to a vehicle."""
@@ -161,12 +163,12 @@ class Shot:
         soft = cv2.GaussianBlur(light, (0, 0), float(rng.uniform(0.3, 0.8)))
         return (soft * np.float32(gain) + np.float32(offset)).astype(np.float32)
 
-    def _judge(self, time_s: float, drawn: list[tuple[int, Quad]]) -> list[SeenPlate]:
+    def _judge(self, time_s: float, vehicles: list[tuple[int, Quad]]) -> list[SeenPlate]:
         """Tell which plates are readable; the drawn ones come the farthest first."""
         stands = dict(self._stands(time_s))
         plates = []
-        for position, (index, quad) in enumerate(drawn):
-            nearer = [outline_px(self.view, stands[other]) for other, _ in drawn[position + 1 :]]
+        for position, (index, quad) in enumerate(vehicles):
+            nearer = [outline_px(self.view, stands[other]) for other, _ in vehicles[position + 1 :]]
             hulls = [cv2.convexHull(outline.astype(np.float32)) for outline in nearer]
             hidden = any(
                 cv2.pointPolygonTest(hull, (float(x), float(y)), False) >= 0
@@ -197,27 +199,27 @@ def set_up(
         view = random_viewpoint(rng, size_wh)
         pan, tilt, roll = view.turn_deg
         view = replace(view, barrel=0.0, turn_deg=(pan, tilt, float(np.clip(roll, -8, 8))))
-        seen = {lane: way for lane in (-1, 0, 1) if (way := _readable_way(view, lane))}
-        if len(seen) >= lanes and 0 in seen:
-            near, far = min(way[0] for way in seen.values()), max(way[1] for way in seen.values())
-            return view, Road(near, far, tuple(seen))
+        ways = {lane: way for lane in (-1, 0, 1) if (way := _readable_way(view, lane))}
+        if len(ways) >= lanes and 0 in ways:
+            near, far = min(way[0] for way in ways.values()), max(way[1] for way in ways.values())
+            return view, Road(near, far, tuple(ways))
 
 
 def _readable_way(view: Viewpoint, lane: int) -> tuple[float, float] | None:
     """Return the least and greatest y at which plates in a lane are readable; None if too short."""
     half = PLATE_M / 2
     corners = np.array([[-half, 0.56], [half, 0.56], [half, 0.44], [-half, 0.44]])
-    ys = np.arange(view.place[1] + NEAREST_M, MAX_WAY_M, 0.5)
+    ys = np.arange(view.place[1] + MIN_DISTANCE_M, MAX_WAY_M, 0.5)
     legible, widths = [], []
     for y in ys:
         world = np.stack([LANE_M * lane + corners[:, 0], np.full(4, y), corners[:, 1]], axis=1)
         quad = view.project(world)
         legible.append(is_legible(view, quad))
         widths.append(float(np.linalg.norm(quad[1] - quad[0])))
-    seen = np.flatnonzero(legible)
-    if len(seen) * 0.5 < MIN_WAY_M or widths[seen[0]] > WIDEST_PX:
+    indices = np.flatnonzero(legible)
+    if len(indices) * 0.5 < MIN_WAY_M or widths[indices[0]] > MAX_WIDTH_PX:
         return None
-    return float(ys[seen[0]]), float(ys[seen[-1]])
+    return float(ys[indices[0]]), float(ys[indices[-1]])
 
 
 def _is_in_picture(view: Viewpoint, stand: Stand) -> bool:

@@ -43,8 +43,8 @@ def draw_surroundings(rng: np.random.Generator, view: Viewpoint) -> Light:
 def _look_up(texture: Light, columns: Light, rows: Light) -> Light:
     """Sample a texture at given pixels; it is mirrored at its edges."""
     columns, rows = np.clip(columns, -9000, 9000), np.clip(rows, -9000, 9000)
-    seen = cv2.remap(texture, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
-    return seen.astype(np.float32)
+    samples = cv2.remap(texture, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    return samples.astype(np.float32)
 
 
 def _draw_ground(rng: np.random.Generator) -> Light:

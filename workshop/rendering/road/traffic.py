@@ -86,7 +86,7 @@ def cross(rng: np.random.Generator, road: Road) -> list[Course]:
 def two_lanes(rng: np.random.Generator, road: Road) -> list[Course]:
     """Two vehicles drive in two lanes, in the same direction or in opposite ones."""
     first, second = _is_front(rng), _is_front(rng)
-    lanes = _two(rng, road)
+    lanes = _choose_two_lanes(rng, road)
     first_course = _drive(rng, road, _speed(rng), front=first, lane=lanes[0])
     second_course = _drive(rng, road, _speed(rng), front=second, lane=lanes[1])
     return [first_course, second_course.shift(float(rng.uniform(0, 1.5)))]
@@ -95,7 +95,7 @@ def two_lanes(rng: np.random.Generator, road: Road) -> list[Course]:
 def overtake(rng: np.random.Generator, road: Road) -> list[Course]:
     """A quick vehicle overtakes a slow one in the next lane, in the middle of the picture."""
     front, slow = _is_front(rng), float(rng.uniform(3, 7))
-    lanes = _two(rng, road)
+    lanes = _choose_two_lanes(rng, road)
     first_course = _drive(rng, road, slow, front=front, lane=lanes[0])
     second_course = _drive(
         rng, road, slow * float(rng.uniform(1.4, 2.2)), front=front, lane=lanes[1]
@@ -124,15 +124,17 @@ def tailgate(rng: np.random.Generator, road: Road) -> list[Course]:
 
 def pass_a_parked(rng: np.random.Generator, road: Road) -> list[Course]:
     """A vehicle is parked in the picture while two others pass in the next lane."""
-    lanes = _two(rng, road)
+    lanes = _choose_two_lanes(rng, road)
     y = road.near_m + float(rng.uniform(0.3, 0.6)) * (road.far_m - road.near_m)
-    passing = [
+    moving_courses = [
         _drive(rng, road, _speed(rng), front=_is_front(rng), lane=lanes[1]).shift(start)
         for start in (0.5, float(rng.uniform(4, 8)))
     ]
-    end = max(course.times_s[-1] for course in passing)
-    stand = Course(np.array([0.0, end]), np.full((2, 2), [LANE_M * lanes[0], y]), _is_front(rng))
-    return [stand, *passing]
+    end = max(course.times_s[-1] for course in moving_courses)
+    parked_course = Course(
+        np.array([0.0, end]), np.full((2, 2), [LANE_M * lanes[0], y]), _is_front(rng)
+    )
+    return [parked_course, *moving_courses]
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -153,7 +155,7 @@ def _speed(rng: np.random.Generator, most: float = SPEEDS_M_S[1]) -> float:
     return float(np.exp(rng.uniform(*np.log([SPEEDS_M_S[0], most]))))
 
 
-def _two(rng: np.random.Generator, road: Road) -> Sequence[int]:
+def _choose_two_lanes(rng: np.random.Generator, road: Road) -> Sequence[int]:
     """Draw two lanes beside each other in a random order; the only lane comes with its left one."""
     left = int(rng.choice(road.lanes[:-1])) if len(road.lanes) > 1 else road.lanes[0] - 1
     return [int(lane) for lane in rng.permutation([left, left + 1])]

@@ -24,7 +24,7 @@ PLATE_Z = 0.5
 """Height of a plate above the ground, metres."""
 WIDTHS_PX = (25.0, 80.0)
 """Smallest and greatest width in the picture of the plate that the camera is set up for."""
-STEEPEST = 0.6
+MAX_STEEPNESS = 0.6
 """Greatest height or sideways offset over distance: plates are turned by up to 30 degrees."""
 FOCAL = (0.6, 5.0)
 """Smallest and greatest focal length in picture widths: a lens of 80 degrees, and one of 11."""
@@ -70,9 +70,9 @@ class Viewpoint:
         Args:
             points: (N, 3) metres.
         """
-        seen = (points - np.array(self.place)) @ self.axes.T
-        shown: Points = seen[:, :2] / seen[:, 2:] * self.focal_px + self.middle
-        return shown
+        camera_points = (points - np.array(self.place)) @ self.axes.T
+        pixels: Points = camera_points[:, :2] / camera_points[:, 2:] * self.focal_px + self.middle
+        return pixels
 
     def rays(self) -> NDArray[np.float32]:
         """Return each pixel's ray through a lens without distortion, (H, W, 3), of any length."""
@@ -124,7 +124,7 @@ def random_viewpoint(rng: np.random.Generator, size_wh: tuple[int, int]) -> View
         height, aside = rng.uniform(2.5, 7), rng.uniform(-2.5, 2.5)
     else:
         height, aside = rng.uniform(0.8, 3), rng.choice([-1, 1]) * rng.uniform(1.5, 6)
-    nearest = max(4.0, height / STEEPEST, abs(aside) / STEEPEST)
+    nearest = max(4.0, height / MAX_STEEPNESS, abs(aside) / MAX_STEEPNESS)
     distance = nearest * float(rng.uniform(1, 3))
     away = float(np.hypot(np.hypot(distance, aside), height - PLATE_Z))
     width_px = float(np.exp(rng.uniform(*np.log(WIDTHS_PX))))

@@ -22,9 +22,9 @@ def infrared(rng: np.random.Generator, light: Light, quads: Sequence[Quad]) -> L
     """Show a road under an infrared lamp: grey and dark, with plates that reflect the light."""
     grey = light @ np.array([0.2, 0.45, 0.35], np.float32)
     dark = grey * np.float32(rng.uniform(0.1, 0.55)) + np.float32(rng.uniform(0, 25))
-    seen = np.repeat(dark[:, :, None], 3, axis=2) * _spotlight(rng, dark.shape[:2])
+    dark_scene = np.repeat(dark[:, :, None], 3, axis=2) * _spotlight(rng, dark.shape[:2])
     bright = np.repeat(grey[:, :, None], 3, axis=2) * np.float32(rng.uniform(0.7, 1.4))
-    return _blend(seen, bright, quads)
+    return _blend(dark_scene, bright, quads)
 
 
 def night(rng: np.random.Generator, light: Light, quads: Sequence[Quad]) -> Light:
@@ -32,8 +32,8 @@ def night(rng: np.random.Generator, light: Light, quads: Sequence[Quad]) -> Ligh
     cast = np.sort(rng.uniform([0.5, 0.75, 0.9], 1.0)).astype(np.float32)  # blue least, red most
     dark = 255 * (light / 255).clip(0, 1) ** np.float32(rng.uniform(1.0, 1.7))
     dark = dark * cast * np.float32(rng.uniform(0.2, 0.6)) + np.float32(rng.uniform(0, 15))
-    seen = (dark * _spotlight(rng, light.shape[:2])).astype(np.float32)
-    return _blend(seen, seen + light * np.float32(rng.uniform(0, 0.6)), quads)
+    dark_scene = (dark * _spotlight(rng, light.shape[:2])).astype(np.float32)
+    return _blend(dark_scene, dark_scene + light * np.float32(rng.uniform(0, 0.6)), quads)
 
 
 def _spotlight(rng: np.random.Generator, size_hw: tuple[int, ...]) -> Light:
@@ -48,8 +48,8 @@ def _blend(dark: Light, bright: Light, quads: Sequence[Quad]) -> Light:
     for quad in quads:
         cv2.fillConvexPoly(mask, np.round((quad - 0.5) * 16).astype("i4"), (255,), cv2.LINE_AA, 4)
     alpha = (mask[:, :, None] / 255).astype(np.float32)
-    seen: Light = dark * (1 - alpha) + bright * alpha
-    return seen
+    scene: Light = dark * (1 - alpha) + bright * alpha
+    return scene
 
 
 def shine(rng: np.random.Generator, light: Light, lamps: Sequence[Lamp]) -> Light:
@@ -57,9 +57,9 @@ def shine(rng: np.random.Generator, light: Light, lamps: Sequence[Lamp]) -> Ligh
     glow, core = np.zeros_like(light), np.zeros_like(light)
     strength = rng.uniform(0.3, 1.0)
     for x, y, radius, colour in lamps:
-        at = (round(x * 16), round(y * 16))
-        cv2.circle(core, at, round(16 * radius), colour, -1, cv2.LINE_8, 4)
-        cv2.circle(glow, at, round(40 * radius), [strength * part for part in colour], -1, 8, 4)
+        centre = (round(x * 16), round(y * 16))
+        cv2.circle(core, centre, round(16 * radius), colour, -1, cv2.LINE_8, 4)
+        cv2.circle(glow, centre, round(40 * radius), [strength * part for part in colour], -1, 8, 4)
     widest = max((radius for _, _, radius, _ in lamps), default=1.0)
     soft = cv2.GaussianBlur(core, (0, 0), max(0.6, 0.4 * widest)).astype(np.float32)
     small = cv2.resize(glow, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)

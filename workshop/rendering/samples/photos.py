@@ -76,13 +76,13 @@ def photograph_plate(
     """
     glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
     plate = (country or russia()).random_plate(rng, format_name, glyphs=glyphs)
-    seen, quad = _put_on_bumper(rng, plate, widths_px)
+    picture, quad = _put_on_bumper(rng, plate, widths_px)
     if trouble is not None:
-        seen, quad = add_trouble(rng, seen, quad, trouble, plate.lines)
+        picture, quad = add_trouble(rng, picture, quad, trouble, plate.lines)
     else:
-        seen = photograph(rng, seen)
-        seen = as_frame(rng, seen) if rng.random() < FILMED else seen
-    return Photo(seen, quad, plate.text, plate.format, plate.lines)
+        picture = photograph(rng, picture)
+        picture = as_frame(rng, picture) if rng.random() < FILMED else picture
+    return Photo(picture, quad, plate.text, plate.format, plate.lines)
 
 
 def _put_on_bumper(

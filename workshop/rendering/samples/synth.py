@@ -82,8 +82,10 @@ class Batch(NamedTuple):
     @property
     def readable(self) -> Batch:
         """The samples with a text; crops of plates of two lines have none in the first pass."""
-        kept = [index for index, text in enumerate(self.texts) if text]
-        return Batch(self.crops[kept], [self.texts[index] for index in kept], self.corners[kept])
+        indices = [index for index, text in enumerate(self.texts) if text]
+        return Batch(
+            self.crops[indices], [self.texts[index] for index in indices], self.corners[indices]
+        )
 
 
 def cut_sample(
@@ -112,11 +114,11 @@ def cut_sample(
             corners = corners_in_crop(picture, box, quad)
         return Sample(cut(picture, box), photo.text if photo.lines == 1 else "", corners)
     is_inside = photo.lines == 2 and rng.random() < INSIDE_BOX
-    looked = frame_inside_box(rng, quad) if is_inside else jitter_frame(rng, quad, photo.lines)
-    crop = _to_bytes(_cut_again(rng, torch.from_numpy(picture), looked, photo.lines)[0])
+    crop_frame = frame_inside_box(rng, quad) if is_inside else jitter_frame(rng, quad, photo.lines)
+    crop = _to_bytes(_cut_again(rng, torch.from_numpy(picture), crop_frame, photo.lines)[0])
     if is_known and photo.lines == 1:
-        inverse = np.linalg.inv(looked[:, :2])
-        corners = ((quad - looked[:, 2]) @ inverse.T).astype(np.float32)
+        inverse = np.linalg.inv(crop_frame[:, :2])
+        corners = ((quad - crop_frame[:, 2]) @ inverse.T).astype(np.float32)
     return Sample(crop, photo.text, corners)
 
 
@@ -128,8 +130,8 @@ def _cut_again(rng: np.random.Generator, picture: Tensor, frame: Frame, lines: i
             motion = motions[int(rng.integers(len(motions)))]
             sharp: Tensor = to_input(deconvolve(strip, motion))
             return sharp
-    cut: Tensor = cut_frame(picture, frame, lines)
-    return cut
+    crop: Tensor = cut_frame(picture, frame, lines)
+    return crop
 
 
 def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:
@@ -191,8 +193,8 @@ def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
 def _act(options: Namespace) -> None:
     sheet = check_sheet(options.sheet)
     font = load_font(options.font) if options.font else None
-    drawn = render_samples(options.count, options.seed, font, country=country_of(options.formats))
-    write_png(draw_sheet(drawn), sheet)
+    batch = render_samples(options.count, options.seed, font, country=country_of(options.formats))
+    write_png(draw_sheet(batch), sheet)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

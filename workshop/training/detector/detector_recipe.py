@@ -87,15 +87,15 @@ class DetectorSchedule:
         steps, warm_up = (end - began) * per_epoch, int(self.warmup_epochs * per_epoch)
         if not began:
             return cosine(step, steps, warm_up, self.rate, self.final_rate)
-        done, peak = began * per_epoch, self.rate * self.extension_rate
-        return cosine(step - done, steps, min(warm_up, steps // 10), peak, self.final_rate)
+        steps_before, peak = began * per_epoch, self.rate * self.extension_rate
+        return cosine(step - steps_before, steps, min(warm_up, steps // 10), peak, self.final_rate)
 
     def replan(self, epoch: int, spent_s: float, epoch_s: float) -> DetectorSchedule:
         """Return the schedule with the epochs that its minutes allow, if it has minutes."""
         if self.minutes is None:
             return self
-        left = max(0, int((60 * self.minutes - spent_s) / epoch_s))
-        return replace(self, epochs=epoch + left)
+        epochs_left = max(0, int((60 * self.minutes - spent_s) / epoch_s))
+        return replace(self, epochs=epoch + epochs_left)
 
     def is_mosaic(self, epoch: int) -> bool:
         """Tell whether an epoch uses mosaics; the last epochs before an end do not."""

@@ -42,11 +42,11 @@ from workshop.training.detector.detector_trainer import BEST, LAST, DetectorTrai
 from workshop.training.metrics import DetectorRow, Metrics, can_draw, draw_detector
 from workshop.training.runs import Progress, Stopwatch, complete, open_run, save_tensors
 
-ROUND = 1.5
+SURROUNDED = 1.5
 """Width of a plate with its surroundings, in widths of the plate."""
 NO_PLATE_PX = 80.0
 """Width of a plate that is assumed for pictures without a plate."""
-COARSEST = 0.45
+MIN_COARSE_SCALE = 0.45
 """Smallest scale to which a picture is shrunk before it is enlarged again."""
 
 
@@ -83,13 +83,13 @@ class Weather:
         width_px = float(np.median(labels[:, 3])) * wide if len(labels) else NO_PLATE_PX
         if rng.random() < 0.25:
             picture = _coarsen(rng, picture)
-        return photograph(rng, picture, max(8.0, ROUND * width_px)), labels
+        return photograph(rng, picture, max(8.0, SURROUNDED * width_px)), labels
 
 
 def _coarsen(rng: np.random.Generator, picture: Bgr) -> Bgr:
     """Shrink a picture and enlarge it again, like a camera's digital zoom."""
     size_wh: Sequence[int] = picture.shape[1::-1]
-    small = shrink(picture, float(rng.uniform(COARSEST, 1)))
+    small = shrink(picture, float(rng.uniform(MIN_COARSE_SCALE, 1)))
     return cv2.resize(small, size_wh, interpolation=cv2.INTER_LINEAR).astype(np.uint8)
 
 
@@ -190,7 +190,11 @@ def take_weights(model: nn.Module, weights: Path) -> None:
     source = checkpoint.get("ema") or checkpoint.get("model") or checkpoint
     tensors = source if isinstance(source, dict) else source.float().state_dict()
     own = model.state_dict()
-    same = {k: v for k, v in tensors.items() if k in own and v.shape == own[k].shape}
+    same = {
+        name: tensor
+        for name, tensor in tensors.items()
+        if name in own and tensor.shape == own[name].shape
+    }
     model.load_state_dict(same, strict=False)
     logger.info("took %d of %d tensors from %s", len(same), len(own), weights.name)
 
@@ -272,6 +276,9 @@ def measure(
 def export_average(checkpoint: Path, target: Path) -> None:
     """Write the moving average as a plain float32 state dict."""
     state = torch.load(checkpoint, map_location="cpu", weights_only=True)["ema"]
-    tensors = {k: v.float() if v.is_floating_point() else v for k, v in state.items()}
-    save_tensors({k: v.contiguous() for k, v in tensors.items()}, target)
+    tensors = {
+        name: tensor.float() if tensor.is_floating_point() else tensor
+        for name, tensor in state.items()
+    }
+    save_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}, target)
     logger.info("wrote %d tensors to %s", len(tensors), target)

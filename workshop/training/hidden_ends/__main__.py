@@ -49,8 +49,8 @@ def _act(options: argparse.Namespace) -> None:
     save(train(training, options.steps, options.seed), options.out)
     layers = read_layers(options.out)
     for source, samples in held_out.items():
-        for kind, seen in zip(("hidden", "whole"), split(samples), strict=True):
-            odds = weigh_ends(seen[:, 0], layers)
+        for kind, views in zip(("hidden", "whole"), split(samples), strict=True):
+            odds = weigh_ends(views[:, 0], layers)
             shares = ", ".join(
                 f"{(odds > evidence).sum()} from {evidence}" for evidence in EVIDENCE
             )
@@ -61,16 +61,16 @@ def draw(options: argparse.Namespace) -> tuple[list[EndSample], dict[str, list[E
     """Return the samples to learn from, and others to judge by: of one in four or eight plates."""
     reader = Reader.of(load_networks(engine=Engine.OPENVINO_INT8, threads=1), Settings())
     font = load_font(options.font) if options.font else None
-    held, seed = options.plates // 8, options.seed
-    training = [*render_ends(options.plates - held, seed, reader, font)]
-    held_out = {"rendered": [*render_ends(held, seed + 1, reader, font)]}
+    held_out_count, seed = options.plates // 8, options.seed
+    training = [*render_ends(options.plates - held_out_count, seed, reader, font)]
+    held_out = {"rendered": [*render_ends(held_out_count, seed + 1, reader, font)]}
     if options.crops:
         table = options.labels or options.crops / LABELS
         crops, _ = read_crops(options.crops, table, MIN_VOTES, russian())
-        kept = [crop for crop in crops if photo_of(crop.name) % 4]
-        training += photograph_ends(kept, seed, reader)
-        others = [crop for crop in crops if photo_of(crop.name) % 4 == 0]
-        held_out["real"] = [*photograph_ends(others, seed, reader)]
+        training_crops = [crop for crop in crops if photo_of(crop.name) % 4]
+        training += photograph_ends(training_crops, seed, reader)
+        held_out_crops = [crop for crop in crops if photo_of(crop.name) % 4 == 0]
+        held_out["real"] = [*photograph_ends(held_out_crops, seed, reader)]
     return training, held_out
 
 

@@ -36,7 +36,7 @@ def train(samples: Sequence[EndSample], steps: int, seed: int) -> nn.Sequential:
     rng, network = np.random.default_rng(seed), build_network()
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
     rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.004, total_steps=steps)
-    hidden, whole = (torch.from_numpy(seen).flatten(0, 1)[:, None] for seen in split(samples))
+    hidden, whole = (torch.from_numpy(views).flatten(0, 1)[:, None] for views in split(samples))
     targets = torch.cat([torch.ones(HIDDEN), torch.zeros(WHOLE)])
     for _ in range(steps):
         batch = [hidden[rng.integers(len(hidden), size=HIDDEN)]]
@@ -51,8 +51,8 @@ def train(samples: Sequence[EndSample], steps: int, seed: int) -> nn.Sequential:
 
 def split(samples: Sequence[EndSample]) -> tuple[Floats, Floats]:
     """Return the views [N, VIEWS, 24, 96] of hidden ends, and those of whole ones."""
-    hidden = [sample.seen for sample in samples if sample.is_hidden]
-    whole = [sample.seen for sample in samples if not sample.is_hidden]
+    hidden = [sample.views for sample in samples if sample.is_hidden]
+    whole = [sample.views for sample in samples if not sample.is_hidden]
     shape = (-1, VIEWS, *INPUT_HW)
     return np.array(hidden, np.float32).reshape(shape), np.array(whole, np.float32).reshape(shape)
 

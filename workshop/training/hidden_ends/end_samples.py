@@ -39,11 +39,11 @@ class EndSample(NamedTuple):
     """A plate that is read with two digits of a region.
 
     Attributes:
-        seen: float32 [VIEWS, 24, 96], see `see_ends`.
+        views: float32 [VIEWS, 24, 96], see `see_ends`.
         is_hidden: The plate has a third digit, and something hides it.
     """
 
-    seen: Floats
+    views: Floats
     is_hidden: bool
 
 
@@ -73,15 +73,15 @@ def _look(rng: np.random.Generator, photo: Photo, reader: Reader) -> Iterator[En
     """
     is_long, across = len(photo.text) == len(LONG), photo.quad[1] - photo.quad[0]
     for _ in range(LOOKS[len(photo.text)]):
-        picture, lost = photo.picture, 0.0
+        picture, missing = photo.picture, 0.0
         if is_long:
             kind, hidden = str(rng.choice([*COVERS])), float(rng.uniform(*HIDDEN_SHARES))
             picture = hide_right(rng, picture, photo.quad, hidden, COVERS[kind])
-            lost = hidden if kind in TALL else hidden * float(rng.choice([0, 1, rng.random()]))
+            missing = hidden if kind in TALL else hidden * float(rng.choice([0, 1, rng.random()]))
         elif rng.random() < BESIDE_SHARE:
             kind, room = str(rng.choice(TALL)), float(rng.uniform(*BESIDE_ROOMS))
             picture = hide_right(rng, picture, photo.quad, -room, COVERS[kind])
-        box = jitter_box(rng, photo.quad - np.outer([0, lost, lost, 0], across))
+        box = jitter_box(rng, photo.quad - np.outer([0, missing, missing, 0], across))
         best, frame = _read(picture, box, reader)
         if best == photo.text[: len(SHORT[1])]:
             yield EndSample(see_ends(picture, _vary(rng, frame)), is_hidden=best != photo.text)

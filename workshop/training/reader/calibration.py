@@ -46,7 +46,10 @@ def fit_temperature(logits: Tensor, texts: Sequence[str], formats: Formats) -> f
     Returns:
         The temperature, from 0.3 to 3; logits are to be divided by it.
     """
-    losses = [log_loss(*score_texts(logits, texts, formats, float(t))) for t in TEMPERATURES]
+    losses = [
+        log_loss(*score_texts(logits, texts, formats, float(temperature)))
+        for temperature in TEMPERATURES
+    ]
     return float(TEMPERATURES[int(np.argmin(losses))])
 
 
@@ -60,10 +63,10 @@ def score_texts(
     scores, right = np.zeros(len(texts)), np.zeros(len(texts), np.bool_)
     lines = np.array([1 if formats.format_of(text) else 2 for text in texts])
     for count in np.unique(lines):
-        chosen = np.flatnonzero(lines == count)
+        indices = np.flatnonzero(lines == count)
         grammar = Grammar.of(formats, int(count))
-        readings = decode(logits[chosen].numpy(), grammar, temperature=temperature)
-        for index, reading in zip(chosen, readings, strict=True):
+        readings = decode(logits[indices].numpy(), grammar, temperature=temperature)
+        for index, reading in zip(indices, readings, strict=True):
             best, scores[index] = reading.candidates[0] if reading.candidates else ("", 0.0)
             right[index] = best == texts[index]
     return scores, right

@@ -34,11 +34,11 @@ MIN_CONTRAST = 35.0
 """Least difference of paper and ink, in grey levels, of plates whose characters are exchanged."""
 MIN_GAP = 0.75
 """Least brightness of the darkest gap between characters; 0 is the ink and 1 the paper."""
-TRIED = 4
+MAX_DONORS = 4
 """Number of donors of a character that are compared; the one of the most similar size gives it."""
 
 
-class Located(NamedTuple):
+class LocatedPlate(NamedTuple):
     """A crop, and the edges of the places of its number's characters, mm on its plate, (7,)."""
 
     crop: RealCrop
@@ -56,20 +56,20 @@ class Places(NamedTuple):
         of_characters: Each character's plates, and its index in the number.
     """
 
-    of_crops: Mapping[str, Located]
-    of_characters: Mapping[str, Sequence[tuple[Located, int]]]
+    of_crops: Mapping[str, LocatedPlate]
+    of_characters: Mapping[str, Sequence[tuple[LocatedPlate, int]]]
 
 
 def locate_all(crops: Sequence[RealCrop], formats: Formats) -> Places:
     """Locate the characters of cars' plates of one line whose corners are known."""
-    of_crops: dict[str, Located] = {}
-    of_characters: dict[str, list[tuple[Located, int]]] = {}
+    of_crops: dict[str, LocatedPlate] = {}
+    of_characters: dict[str, list[tuple[LocatedPlate, int]]] = {}
     for crop in crops:
         if not can_replace(crop, formats):
             continue
         edges = locate(crop, len(formats.code_of(crop.text)))
         if edges is not None:
-            of_crops[crop.name] = located = Located(crop, edges)
+            of_crops[crop.name] = located = LocatedPlate(crop, edges)
             for index, char in enumerate(crop.text[:CHARACTERS]):
                 of_characters.setdefault(char, []).append((located, index))
     return Places(of_crops, of_characters)
@@ -87,21 +87,21 @@ def locate(crop: RealCrop, digits: int) -> NDArray[np.float64] | None:
         return None
     nominal = _nominal_edges(crop.text[:CHARACTERS], digits)
     middle = LONG_MM[0] / 2
-    tried = (nominal - middle) * SCALES[:, None, None] + middle + SHIFTS_MM[None, :, None]
-    gaps = bright[tried.round().astype(int).clip(0, len(bright) - 1)]
-    ink = bright[((tried[..., 1:] + tried[..., :-1]) / 2).round().astype(int)]
+    candidates = (nominal - middle) * SCALES[:, None, None] + middle + SHIFTS_MM[None, :, None]
+    gaps = bright[candidates.round().astype(int).clip(0, len(bright) - 1)]
+    ink = bright[((candidates[..., 1:] + candidates[..., :-1]) / 2).round().astype(int)]
     off = np.abs(SCALES - 1)[:, None] + np.abs(SHIFTS_MM) / LONG_MM[0]
     darkest = gaps[..., 1:].min(axis=2)  # the first edge may be the plate's frame
     scores = darkest + gaps.mean(axis=2) - ink.mean(axis=2) - off
     best = np.unravel_index(int(scores.argmax()), scores.shape)
-    edges: NDArray[np.float64] = tried[best]
+    edges: NDArray[np.float64] = candidates[best]
     return edges if darkest[best] >= MIN_GAP else None
 
 
 def _nominal_edges(number: str, digits: int) -> NDArray[np.float64]:
     """Return the edges of the characters' places as the renderer has them, (7,) mm."""
     places = places_in_row(Style(), number, row_of_number(digits))
-    between = [(one[1] + two[0]) / 2 for one, two in pairwise(places)]
+    between = [(place[1] + next_place[0]) / 2 for place, next_place in pairwise(places)]
     return np.array([places[0][0], *between, places[-1][1]])
 
 
@@ -129,8 +129,8 @@ def exchange(rng: np.random.Generator, crop: RealCrop, places: Places) -> RealCr
         places: All located plates.
     """
     own, text, picture = places.of_crops[crop.name], list(crop.text), crop.picture
-    chosen = np.flatnonzero(rng.random(CHARACTERS) < 0.5).tolist()
-    for index in chosen or [int(rng.integers(CHARACTERS))]:
+    indices = np.flatnonzero(rng.random(CHARACTERS) < 0.5).tolist()
+    for index in indices or [int(rng.integers(CHARACTERS))]:
         char = _choose_character(rng, places, is_digit=text[index].isdigit())
         donor, at = _choose_donor(rng, crop, places.of_characters[char])
         picture = paint_field(
@@ -143,13 +143,17 @@ def exchange(rng: np.random.Generator, crop: RealCrop, places: Places) -> RealCr
 
 def _choose_character(rng: np.random.Generator, places: Places, *, is_digit: bool) -> str:
     """Choose a digit or a letter that some plate has; rare ones as often as others."""
-    return str(rng.choice(sorted(c for c in places.of_characters if c.isdigit() == is_digit)))
+    return str(
+        rng.choice(sorted(char for char in places.of_characters if char.isdigit() == is_digit))
+    )
 
 
 def _choose_donor(
-    rng: np.random.Generator, crop: RealCrop, donors: Sequence[tuple[Located, int]]
-) -> tuple[Located, int]:
+    rng: np.random.Generator, crop: RealCrop, donors: Sequence[tuple[LocatedPlate, int]]
+) -> tuple[LocatedPlate, int]:
     """Choose a plate of a similar size."""
-    tried = [donors[int(index)] for index in rng.integers(len(donors), size=TRIED)]
-    width = np.ptp(crop.quad[:, 0])
-    return min(tried, key=lambda donor: abs(np.log(np.ptp(donor[0].crop.quad[:, 0]) / width)))
+    candidates = [donors[int(index)] for index in rng.integers(len(donors), size=MAX_DONORS)]
+    width_px = np.ptp(crop.quad[:, 0])
+    return min(
+        candidates, key=lambda donor: abs(np.log(np.ptp(donor[0].crop.quad[:, 0]) / width_px))
+    )

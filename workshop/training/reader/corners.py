@@ -37,13 +37,13 @@ def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
         theta: (B, 2, 3).
         corners: (B, 4, 2), -1 and 1 at the edges of the crop; plates with NaN do not count.
     """
-    known = ~corners.isnan().flatten(1).any(1)
-    if not known.any():
+    are_known = ~corners.isnan().flatten(1).any(1)
+    if not are_known.any():
         return 0 * theta.sum()  # zero, but with a gradient
-    middle = corners[known].mean(dim=1, keepdim=True)
-    target = middle + (corners[known] - middle) * ROOM
+    middle = corners[are_known].mean(dim=1, keepdim=True)
+    target = middle + (corners[are_known] - middle) * ROOM
     square = torch.from_numpy(SQUARE).to(theta.device)
-    return F.l1_loss(square @ theta[known].mT, target)
+    return F.l1_loss(square @ theta[are_known].mT, target)
 
 
 def teach_corners(stn: STN, plates: Batch, schedule: CornerSchedule, seed: int) -> None:
@@ -57,17 +57,17 @@ def teach_corners(stn: STN, plates: Batch, schedule: CornerSchedule, seed: int) 
     """
     torch.manual_seed(seed)
     device = next(stn.parameters()).device
-    drawn = Draw.of(plates, device)
-    crops, corners = to_input(drawn.crops), drawn.corners
+    draw = Draw.of(plates, device)
+    crops, corners = to_input(draw.crops), draw.corners
     optimizer = torch.optim.AdamW(stn.parameters(), weight_decay=1e-3)
     average = average_weights(stn, 0.995)
     progress = Progress(schedule.steps)
     for step in range(schedule.steps):
         for group in optimizer.param_groups:
             group["lr"] = schedule.rate_at(step)
-        chosen = torch.randint(len(crops), (schedule.batch,), device=device)
-        theta = stn.theta(vary(crops[chosen]))
-        loss = corner_loss(theta, corners[chosen])
+        indices = torch.randint(len(crops), (schedule.batch,), device=device)
+        theta = stn.theta(vary(crops[indices]))
+        loss = corner_loss(theta, corners[indices])
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(stn.parameters(), 1.0)

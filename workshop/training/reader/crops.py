@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 LABELS = "labels.csv"
 """Name of the table of labels in a folder of validation crops."""
 DROPPED = "dropped.csv"
-TOLD = 10
+MAX_LOGGED = 10
 """Number of dropped labels that the log names."""
 EVERY = 11
 """One photo in this many is held out."""
@@ -62,7 +62,7 @@ class RealCrop:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedLabel:
     """A label that is not used: its table, its row, and the reason."""
 
     table: str
@@ -83,7 +83,7 @@ class RealData:
 
     training: tuple[RealCrop, ...] = ()
     held_out: tuple[RealCrop, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[DroppedLabel, ...] = ()
 
 
 def read_data(data: ReaderData, formats: Formats, *, train: bool) -> RealData:
@@ -99,7 +99,7 @@ def read_data(data: ReaderData, formats: Formats, *, train: bool) -> RealData:
             train on.
     """
     crops: list[RealCrop] = []
-    dropped: list[Dropped] = []
+    dropped: list[DroppedLabel] = []
     if data.crops and data.labels and train:
         crops, dropped = read_crops(data.crops, data.labels, data.votes, formats)
     if data.validation:
@@ -126,9 +126,9 @@ def _log_use(
              ": every plate is rendered")  # fmt: skip
     if held_out:
         log.info("held out %d real crops to measure on: %s", len(held_out), why)
-    kept = {id(crop) for crop in (*training, *held_out)}
-    if same := sum(id(crop) not in kept for crop in crops):
-        log.info("left out %d more crops: they have the text of one that is held out", same)
+    used_ids = {id(crop) for crop in (*training, *held_out)}
+    if same_text := sum(id(crop) not in used_ids for crop in crops):
+        log.info("left out %d more crops: they have the text of one that is held out", same_text)
 
 
 def leave_out(crops: Sequence[RealCrop], held_out: Sequence[RealCrop]) -> list[RealCrop]:
@@ -145,7 +145,7 @@ def photo_of(name: str) -> int:
 
 def read_crops(
     folder: Path, table: Path, votes: int, formats: Formats
-) -> tuple[list[RealCrop], list[Dropped]]:
+) -> tuple[list[RealCrop], list[DroppedLabel]]:
     """Read the labelled crops of a folder in the order of their names, and the unusable labels.
 
     Args:
@@ -164,7 +164,7 @@ def read_crops(
         if isinstance(crop_or_reason, RealCrop):
             crops.append(crop_or_reason)
         else:
-            dropped.append(Dropped(str(table), label.crop, label.text, crop_or_reason))
+            dropped.append(DroppedLabel(str(table), label.crop, label.text, crop_or_reason))
     if not crops:
         first = f", the first: {dropped[0].crop}: {dropped[0].why}" if dropped else ""
         raise SettingsError(
@@ -204,15 +204,15 @@ def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> Rea
     return RealCrop(label.crop, picture.astype(np.uint8), text, possible[0], corners)
 
 
-def _read_corners(written: str) -> Quad | None:
+def _read_corners(text: str) -> Quad | None:
     """Read eight numbers, x and y of each corner in turn; None for an empty text.
 
     Raises:
         ValueError: The text is not eight numbers.
     """
-    if not written:
+    if not text:
         return None
-    return np.array([float(number) for number in written.split()]).reshape(4, 2)
+    return np.array([float(number) for number in text.split()]).reshape(4, 2)
 
 
 def _read_labels(path: Path) -> list[_Label]:
@@ -236,13 +236,13 @@ def _read_labels(path: Path) -> list[_Label]:
     return sorted(last.values())
 
 
-def write_dropped(dropped: Sequence[Dropped], folder: Path) -> None:
+def write_dropped(dropped: Sequence[DroppedLabel], folder: Path) -> None:
     """Log the first labels that are not used, and write all of them to `dropped.csv`."""
-    write_csv(Dropped, dropped, folder / DROPPED)
-    for label in dropped[:TOLD]:
+    write_csv(DroppedLabel, dropped, folder / DROPPED)
+    for label in dropped[:MAX_LOGGED]:
         log.warning("left out %s, text %r: %s", label.crop, label.text, label.why)
-    if len(dropped) > TOLD:
-        log.warning("left out %d more; all of them are in %s", len(dropped) - TOLD,
+    if len(dropped) > MAX_LOGGED:
+        log.warning("left out %d more; all of them are in %s", len(dropped) - MAX_LOGGED,
                     folder / DROPPED)  # fmt: skip
 
 

@@ -78,9 +78,9 @@ class ColumnAttention(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         """Add what the other columns say to each column: (B, channels, rows, columns)."""
         columns = self.norm(features.mean(dim=2).transpose(1, 2) + self.place)
-        seen, _ = self.attention(columns, columns, columns, need_weights=False)
-        added: Tensor = self.out(seen).transpose(1, 2).unsqueeze(2)
-        return F.relu(features + added)
+        context, _ = self.attention(columns, columns, columns, need_weights=False)
+        addition: Tensor = self.out(context).transpose(1, 2).unsqueeze(2)
+        return F.relu(features + addition)
 
 
 class Teacher(Reader):
@@ -94,15 +94,15 @@ class Teacher(Reader):
         layers[COLUMNS] = nn.Sequential(layers[COLUMNS], ColumnAttention(FEATURES))
 
 
-def column_distance(logits: Tensor, taught: Tensor) -> Tensor:
+def column_distance(logits: Tensor, teacher_logits: Tensor) -> Tensor:
     """Return the divergence of the columns' classes from the teacher's, per character.
 
     Args:
         logits: (B, classes, columns) of the reader.
-        taught: The same of the teacher.
+        teacher_logits: The same of the teacher.
     """
-    wanted = taught.log_softmax(1)
-    divergence = (wanted.exp() * (wanted - logits.log_softmax(1))).sum(dim=1)
+    target = teacher_logits.log_softmax(1)
+    divergence = (target.exp() * (target - logits.log_softmax(1))).sum(dim=1)
     return COLUMNS_PER_CHARACTER * divergence.mean()
 
 
@@ -144,19 +144,19 @@ class DistillingTrainer(ReaderTrainer):
         plain = Reader(self.formats.classes, width=self.plan.width)
         take_weights(plain.stn, plain.lprnet, folder, self.formats.alphabet)
         self.teacher.load_state_dict(plain.state_dict(), strict=False)
-        self.taught.load_state_dict(self.teacher.state_dict())
+        self.averaged_teacher.load_state_dict(self.teacher.state_dict())
 
     def loss_of(self, crops: Tensor, texts: Sequence[str], corners: Tensor) -> Tensor:
-        if not self.is_taught and self.done >= self.plan.until:
+        if not self.is_taught and self.share_done >= self.plan.until:
             self._finish_teacher()
         if not self.teaches:
             return super().loss_of(crops, texts, corners)
-        taught = self._teach(crops, texts, corners)
+        teacher_logits = self._teach(crops, texts, corners)
         self.reader.train()
         logits, theta = self.reader(crops)
         share = self.plan.after if self.is_taught else self.plan.beside
         loss = (1 - share) * self.reading_loss(logits, texts) + share * column_distance(
-            logits, taught
+            logits, teacher_logits
         )
         return loss + self.corner_loss(theta, corners)
 
@@ -164,20 +164,20 @@ class DistillingTrainer(ReaderTrainer):
         """Return the teacher's columns; it makes a step of its own while it learns."""
         if self.is_taught:
             with torch.no_grad():
-                columns: Tensor = self.taught(crops)[0]
+                columns: Tensor = self.averaged_teacher(crops)[0]
             return columns
         self.teacher.train()
         logits, theta = self.teacher(crops)
         loss = self.reading_loss(logits, texts) + self.corner_loss(theta, corners)
-        done = self.done / max(self.plan.until, 1e-9)
-        rate = anneal(done, self.step, self.schedule.warm_up, self.plan.rate)
+        share = self.share_done / max(self.plan.until, 1e-9)
+        rate = anneal(share, self.step, self.schedule.warm_up, self.plan.rate)
         self.update(self.teacher, self.teacher_optimizer, loss, rate)
         self.teacher_average.update_parameters(self.teacher)
-        taught: Tensor = logits.detach()
-        return taught
+        teacher_logits: Tensor = logits.detach()
+        return teacher_logits
 
     @property
-    def taught(self) -> Reader:
+    def averaged_teacher(self) -> Reader:
         """The running average of the teacher."""
         average = self.teacher_average.module
         assert isinstance(average, Reader)
@@ -186,12 +186,12 @@ class DistillingTrainer(ReaderTrainer):
     def _finish_teacher(self) -> None:
         """Give the teacher its final statistics, and ask whether it is good enough to teach on."""
         self.is_taught = True
-        self.taught.eval().quick = True
+        self.averaged_teacher.eval().quick = True
         if self.typical is not None:
-            settle(self.taught, self.typical)
+            settle(self.averaged_teacher, self.typical)
             settle(self.averaged, self.typical)
         if self.judge is not None:
-            teacher, reader = self.judge(self.taught), self.judge(self.averaged)
+            teacher, reader = self.judge(self.averaged_teacher), self.judge(self.averaged)
             self.teaches = teacher >= reader
             log.info(
                 "step %d: the teacher reads %.1f %% of the plates that are measured, the reader "
@@ -216,7 +216,7 @@ class DistillingTrainer(ReaderTrainer):
         super().restore(state)
         self.teacher_average.load_state_dict(state["teacher_average"])
         self.is_taught, self.teaches = state["is_taught"], state["teaches"]
-        self.taught.eval().quick = self.is_taught
+        self.averaged_teacher.eval().quick = self.is_taught
         if not self.is_taught:
             self.teacher.load_state_dict(state["teacher"])
             self.teacher_optimizer.load_state_dict(state["teacher_optimizer"])

@@ -110,7 +110,9 @@ def compare_means(trainer: ReaderTrainer, checks: Sequence[Check]) -> list[Mean]
         reader, alphabet = mix(trainer, share), trainer.formats.alphabet
         mean = Mean(share, {check.name: accuracy(reader, check, alphabet) for check in checks})
         means.append(mean)
-        sets = ", ".join(f"{name} {100 * read:.1f} %" for name, read in mean.read.items())
+        sets = ", ".join(
+            f"{name} {100 * share_read:.1f} %" for name, share_read in mean.read.items()
+        )
         log.info("%.2f of the new weights: %.1f %%: %s", share, 100 * mean.score, sets)
     return means
 

@@ -15,7 +15,7 @@ from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import read_formats
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state
-from workshop.evaluation.checkpoints import CONTEXT, UNTOLD
+from workshop.evaluation.checkpoints import CONTEXT, UNNAMED_ALPHABET
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
     If the alphabets differ, only the rows of common characters and of the blank are loaded; they
     take nothing from the other characters, whose rows keep their new weights. Weights of narrower
     networks are grown. The folder's alphabet is that of its `formats.toml`, else that of
-    `lprnet.pth`. Older files do not name it; its value is then `UNTOLD`.
+    `lprnet.pth`. Older files do not name it; its value is then `UNNAMED_ALPHABET`.
 
     Args:
         stn: Network that gets the weights.
@@ -84,16 +84,16 @@ def _spread(tensor: Tensor, fresh: Tensor) -> Tensor:
     return grown
 
 
-def _agree(folder: Path, written: str | None) -> str:
-    """Return the alphabet of a folder's reader; `written` is the one in its weights, if any."""
+def _agree(folder: Path, alphabet_of_weights: str | None) -> str:
+    """Return the alphabet of a folder's reader; its weights may name the alphabet, too."""
     file = folder / FORMATS_FILE
     if not file.exists():
-        return written or UNTOLD
+        return alphabet_of_weights or UNNAMED_ALPHABET
     alphabet = read_formats(file).alphabet
-    if written not in (None, alphabet):
+    if alphabet_of_weights not in (None, alphabet):
         raise WeightsError(
             f"{folder}: wanted {NETWORKS[READER].weights} in the alphabet of its {FORMATS_FILE}, "
-            f"{alphabet}, got one in {written}"
+            f"{alphabet}, got one in {alphabet_of_weights}"
         )
     return alphabet
 

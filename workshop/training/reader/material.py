@@ -39,7 +39,7 @@ class Material:
         formats: The formats read from it.
         country: Country of the rendered plates; None if they cannot be rendered.
         data: Real crops.
-        chosen: The recipe's choice of data.
+        choices: The recipe's choice of data.
         workers: Number of processes that make samples; 0: the training process.
     """
 
@@ -47,32 +47,32 @@ class Material:
     formats: Formats
     country: Country | None
     data: RealData
-    chosen: ReaderData
+    choices: ReaderData
     workers: int
 
     def real(self, crops: Sequence[RealCrop]) -> RealPlates:
         """Return the source of cuts from real crops."""
-        new_codes = self.chosen.new_codes if self.country else 0.0
+        new_codes = self.choices.new_codes if self.country else 0.0
         return RealPlates(
             tuple(crops),
             self.file,
-            self.chosen.most_of_region,
+            self.choices.most_of_region,
             new_codes,
-            self.chosen.small_share,
-            self.chosen.most_of_letter,
-            self.chosen.exchanged if self.country else 0.0,
-            self.chosen.hard_share,
+            self.choices.small_share,
+            self.choices.most_of_letter,
+            self.choices.exchanged if self.country else 0.0,
+            self.choices.hard_share,
         )
 
     def rendered(self) -> RenderedPlates:
         """Return the source of rendered plates."""
         return RenderedPlates(
             self.file,
-            self.chosen.font,
-            self.chosen.small_share,
-            self.chosen.even_share,
-            self.chosen.two_line_share,
-            self.chosen.hard_share,
+            self.choices.font,
+            self.choices.small_share,
+            self.choices.even_share,
+            self.choices.two_line_share,
+            self.choices.hard_share,
         )
 
     def kinds(self, schedule: ReaderSchedule) -> list[Kind]:
@@ -126,9 +126,9 @@ def make_checks(schedule: ReaderSchedule, material: Material) -> list[Check]:
     held_out, checks = material.data.held_out, []
     sources: dict[str, Source] = {}
     if schedule.real_share < 1:
-        sources["rendered"] = rendered = RenderedPlates(material.file)
+        sources["rendered"] = rendered_plates = RenderedPlates(material.file)
         if schedule.blind_sets and material.country and material.country.two_lined:
-            sources["two lines"] = replace(rendered, two_line_share=1.0)
+            sources["two lines"] = replace(rendered_plates, two_line_share=1.0)
     if schedule.blind_sets and held_out:
         plates = RealPlates(tuple(held_out), material.file, hard_share=1.0)
         sources |= {f"held out, {name}": replace(plates, troubles=(name,)) for name in TROUBLES}

@@ -137,7 +137,7 @@ class ReaderTrainer:
         self.start = {name: value.clone() for name, value in self.reader.state_dict().items()}
 
     @property
-    def done(self) -> float:
+    def share_done(self) -> float:
         """Share of the run that is done; the run ends at 1."""
         return self.schedule.done_at(self.step, self.spent_s)
 
@@ -147,7 +147,7 @@ class ReaderTrainer:
         minutes = self.schedule.minutes
         return None if minutes is None else 60 * minutes - self.spent_s
 
-    def train_on(self, drawn: Draw) -> float:
+    def train_on(self, draw: Draw) -> float:
         """Make one step; returns the loss.
 
         Every step seeds dropout and noise anew, so that a resumed run is exactly the same.
@@ -156,10 +156,10 @@ class ReaderTrainer:
             SettingsError: The loss is not finite.
         """
         torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
-        crops, corners = to_input(drawn.crops.to(self.device)), drawn.corners.to(self.device)
+        crops, corners = to_input(draw.crops.to(self.device)), draw.corners.to(self.device)
         if self.schedule.moved and torch.rand(()) < self.schedule.moved:
             crops, corners = move(crops, corners)
-        loss = self.loss_of(vary(crops), drawn.texts, corners)
+        loss = self.loss_of(vary(crops), draw.texts, corners)
         self.update(
             self.reader, self.optimizer, loss, self.schedule.rate_at(self.step, self.spent_s)
         )

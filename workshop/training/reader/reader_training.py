@@ -83,8 +83,8 @@ def _teach_corners(trainer: ReaderTrainer, recipe: ReaderRecipe, material: Mater
     if schedule.steps and recipe.training.real_share < 1:
         log.info("rendering %d plates to teach where their corners are", schedule.plates)
         source = RenderedPlates(material.file)
-        drawn = make_batch(source, schedule.plates, seed, material.workers)
-        teach_corners(trainer.reader.stn, drawn, schedule, seed)
+        batch = make_batch(source, schedule.plates, seed, material.workers)
+        teach_corners(trainer.reader.stn, batch, schedule, seed)
 
 
 def train(
@@ -98,7 +98,7 @@ def train(
         trainer.judge = partial(mean_accuracy, checks=checks, alphabet=material.formats.alphabet)
     examiner = Examiner(checks, typical, out, trainer.step)
     examiner.examine(trainer)
-    if trainer.done >= 1:
+    if trainer.share_done >= 1:
         return
     pools = Pools(
         material.kinds(schedule), schedule.pool, step=trainer.step, workers=material.workers,
@@ -106,11 +106,11 @@ def train(
     )  # fmt: skip
     progress = Progress(schedule.steps, trainer.step)
     with closing(pools):
-        while trainer.done < 1:
+        while trainer.share_done < 1:
             loss = trainer.train_on(pools.draw())
             trainer.spent_s = watch.seconds
             progress.log(trainer.step, loss, trainer.left_s)
-            if trainer.step % schedule.save_every == 0 or trainer.done >= 1:
+            if trainer.step % schedule.save_every == 0 or trainer.share_done >= 1:
                 settle(trainer.averaged, typical)
                 trainer.save(out)
                 complete(out)

@@ -35,7 +35,7 @@ PAPER_AND_INK = (88, 6)
 """Percentiles of a field's grey levels that are its paper and its ink."""
 MIN_SPAN, CONTRASTS = 8.0, (0.3, 2.5)
 """Least difference of paper and ink that is believed; least and greatest change of contrast."""
-Painted = tuple[Bgr, Quad]
+PlatePicture = tuple[Bgr, Quad]
 """A picture, and the corners of the plate in it."""
 FieldMm = tuple[float, float]
 """Left and right edge of a field of a long plate."""
@@ -72,8 +72,8 @@ def capped_shares(
             shares = {
                 group: most if group in full else share * factor for group, share in shares.items()
             }
-    drawn: NDArray[np.float64] = items * [shares[group] / sizes[group] for group in groups]
-    return drawn
+    rates: NDArray[np.float64] = items * [shares[group] / sizes[group] for group in groups]
+    return rates
 
 
 def group_by_region(crops: Sequence[RealCrop], formats: Formats) -> list[str]:
@@ -122,14 +122,14 @@ def replace_code(
         donor = _choose(rng, donors[code])
         picture, quad = donor.picture, donor.quad
     else:
-        codes = [known for region in country.formats.region for known in region.codes]
-        code = _choose(rng, [known for known in codes if len(known) == digits])
+        codes = [region_code for region in country.formats.region for region_code in region.codes]
+        code = _choose(rng, [region_code for region_code in codes if len(region_code) == digits])
         picture = country.plate_of(number + code, format_name=CAR, rng=rng).picture
         quad = _rectangle(0, 0, picture.shape[1], picture.shape[0])
         picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.5, 4)).astype(np.uint8)
     field_mm = (BORDER_MM[digits] + INSET_MM, LONG_MM[0] - INSET_MM)
-    painted = paint_field((crop.picture, crop.quad), field_mm, (picture, quad), field_mm)
-    return replace(crop, picture=painted, text=number + code)
+    picture_with_code = paint_field((crop.picture, crop.quad), field_mm, (picture, quad), field_mm)
+    return replace(crop, picture=picture_with_code, text=number + code)
 
 
 def _choose(rng: np.random.Generator, items: Sequence[T]) -> T:
@@ -140,7 +140,9 @@ def _rectangle(left: float, top: float, right: float, bottom: float) -> Quad:
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float64)
 
 
-def paint_field(onto: Painted, field_mm: FieldMm, donor: Painted, donor_mm: FieldMm) -> Bgr:
+def paint_field(
+    onto: PlatePicture, field_mm: FieldMm, donor: PlatePicture, donor_mm: FieldMm
+) -> Bgr:
     """Paint a field of one long plate over that of another, in its colours and its contrast.
 
     Args:
@@ -156,45 +158,45 @@ def paint_field(onto: Painted, field_mm: FieldMm, donor: Painted, donor_mm: Fiel
     factor = float(np.ptp(onto_quad[:, 0]) / max(np.ptp(donor_quad[:, 0]), 1.0))
     if factor < 0.8:
         source, donor_quad = shrink(source, factor), donor_quad * factor
-    corners = _seen(_field(*field_mm), onto_quad)
+    corners = _project(_field(*field_mm), onto_quad)
     low = np.floor(corners.min(axis=0)).astype(int).clip(0)
     high = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 1, target.shape[1::-1])
     if (high - low < 2).any():
         return target
     corners = (corners - low).astype(np.float32)
-    painted = target.copy()
-    part = painted[low[1] : high[1], low[0] : high[0]]
+    result = target.copy()
+    part = result[low[1] : high[1], low[0] : high[0]]
     mask = np.zeros(part.shape[:2], np.uint8)
     cv2.fillConvexPoly(mask, np.round(corners * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)
-    matrix = cv2.getPerspectiveTransform(_seen(_field(*donor_mm), donor_quad), corners)
+    matrix = cv2.getPerspectiveTransform(_project(_field(*donor_mm), donor_quad), corners)
     size_wh = (part.shape[1], part.shape[0])
     moved = cv2.warpPerspective(source, matrix, size_wh, borderMode=cv2.BORDER_REPLICATE)
-    matched = _match(moved.astype(np.uint8), part, mask > 127)
+    matched_part = _match(moved.astype(np.uint8), part, mask > 127)
     alpha = mask[:, :, None].astype(np.float32) / 255
-    part[:] = (part * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
-    return painted
+    part[:] = (part * (1 - alpha) + matched_part * alpha).round().clip(0, 255).astype(np.uint8)
+    return result
 
 
 def _match(picture: Bgr, onto: Bgr, inside: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Give a picture the paper's colour and the contrast of another one, (H, W, 3) float32."""
     if not inside.any():
         return picture.astype(np.float32)
-    old, new = (np.percentile(of[inside], PAPER_AND_INK, axis=0) for of in (onto, picture))
-    spans = [max(MIN_SPAN, float((of[0] - of[1]).mean())) for of in (old, new)]
+    old, new = (np.percentile(pixels[inside], PAPER_AND_INK, axis=0) for pixels in (onto, picture))
+    spans = [max(MIN_SPAN, float((pixels[0] - pixels[1]).mean())) for pixels in (old, new)]
     contrast = np.clip(spans[0] / spans[1], *CONTRASTS)  # one for all colours: no coloured rims
-    matched: NDArray[np.float32] = ((picture - new[0]) * contrast + old[0]).astype(np.float32)
-    return matched
+    result: NDArray[np.float32] = ((picture - new[0]) * contrast + old[0]).astype(np.float32)
+    return result
 
 
 def _field(left_mm: float, right_mm: float) -> Quad:
     return _rectangle(left_mm, INSET_MM, right_mm, LONG_MM[1] - INSET_MM)
 
 
-def _seen(field: Quad, quad: Quad) -> NDArray[np.float32]:
+def _project(field: Quad, quad: Quad) -> NDArray[np.float32]:
     """Return the corners of a field, mm, in a picture of the plate with these corners."""
     plate = _rectangle(0, 0, *LONG_MM).astype(np.float32)
     to_picture = cv2.getPerspectiveTransform(plate, quad.astype(np.float32))
-    seen: NDArray[np.float32] = cv2.perspectiveTransform(
+    corners: NDArray[np.float32] = cv2.perspectiveTransform(
         field[None].astype(np.float32), to_picture
     )[0]
-    return seen
+    return corners

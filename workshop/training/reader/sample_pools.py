@@ -112,15 +112,17 @@ class Pools:
         self._kinds, self._step = kinds, step
         self._rings = [_Ring(size, device) for _ in kinds]
         sources = [(kind.source, kind.seed) for kind in kinds]
-        self._made = make_samples(sources, plan_jobs(kinds, size, step), workers)
+        self._samples = make_samples(sources, plan_jobs(kinds, size, step), workers)
         for _ in range(sum(1 for _ in _fill_jobs(kinds, size, step))):
             self._take()
 
     def _take(self) -> None:
         """Add the next samples to their pools; they replace the oldest ones."""
-        made = next(self._made)
+        samples_made = next(self._samples)
         for index, ring in enumerate(self._rings):
-            if samples := [(number, sample) for (kind, number), sample in made if kind == index]:
+            if samples := [
+                (number, sample) for (kind, number), sample in samples_made if kind == index
+            ]:
                 ring.put(samples)
 
     def draw(self) -> Draw:
@@ -128,8 +130,8 @@ class Pools:
         parts = []
         for kind, ring in zip(self._kinds, self._rings, strict=True):
             rng = np.random.default_rng([kind.seed, 1, self._step])
-            chosen = self._step * kind.fresh + rng.integers(ring.size, size=kind.count)
-            parts.append(ring.take(chosen.tolist()))
+            numbers = self._step * kind.fresh + rng.integers(ring.size, size=kind.count)
+            parts.append(ring.take(numbers.tolist()))
         self._take()
         self._step += 1
         texts = [text for part in parts for text in part.texts]
@@ -138,15 +140,15 @@ class Pools:
 
     def close(self) -> None:
         """End the workers."""
-        self._made.close()
+        self._samples.close()
 
 
 def plan_jobs(kinds: Sequence[Kind], size: int, step: int) -> Iterator[list[Job]]:
     """Yield the jobs: first the samples that fill the pools, then each step's, without end."""
     yield from _fill_jobs(kinds, size, step)
-    for at in count(step):
+    for step_number in count(step):
         yield [
-            (index, size + at * kind.fresh + number)
+            (index, size + step_number * kind.fresh + number)
             for index, kind in enumerate(kinds)
             for number in range(kind.fresh)
         ]
@@ -155,8 +157,8 @@ def plan_jobs(kinds: Sequence[Kind], size: int, step: int) -> Iterator[list[Job]
 def _fill_jobs(kinds: Sequence[Kind], size: int, step: int) -> Iterator[list[Job]]:
     for index, kind in enumerate(kinds):
         first = step * kind.fresh
-        for begin in range(first, first + size, CHUNK):
-            yield [(index, number) for number in range(begin, min(begin + CHUNK, first + size))]
+        for start in range(first, first + size, CHUNK):
+            yield [(index, number) for number in range(start, min(start + CHUNK, first + size))]
 
 
 def to_input(crops: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from workshop.training.reader.sources import Source
 
 Job = tuple[int, int]
 """Index of the source, and number of the sample."""
-Made = tuple[Job, Sample]
+NumberedSample = tuple[Job, Sample]
 
 AHEAD = 4
 """Number of lists of jobs that each worker finishes ahead of time."""
@@ -31,14 +31,16 @@ CHUNK = 16
 MAX_WORKERS = 16
 
 
-def choose_workers(asked: int | None) -> int:
+def choose_workers(workers: int | None) -> int:
     """Return the number of processes that make samples: as asked, else all cores except two."""
-    return min(MAX_WORKERS, max(0, len(os.sched_getaffinity(0)) - 2)) if asked is None else asked
+    return (
+        min(MAX_WORKERS, max(0, len(os.sched_getaffinity(0)) - 2)) if workers is None else workers
+    )
 
 
 def make_samples(
     sources: Sequence[tuple[Source, int]], jobs: Iterable[list[Job]], workers: int
-) -> Generator[list[Made], None, None]:
+) -> Generator[list[NumberedSample], None, None]:
     """Make samples ahead of time; closing the generator ends the workers.
 
     Args:
@@ -62,8 +64,8 @@ def make_batch(source: Source, count: int, seed: int, workers: int) -> Batch:
         [(0, number) for number in range(first, min(first + CHUNK, count))]
         for first in range(0, count, CHUNK)
     ]
-    made = [sample for part in make_samples([(source, seed)], jobs, workers) for sample in part]
-    return Batch.of([sample for _, sample in made])
+    samples = [sample for part in make_samples([(source, seed)], jobs, workers) for sample in part]
+    return Batch.of([sample for _, sample in samples])
 
 
 class _Maker:
@@ -72,17 +74,17 @@ class _Maker:
     def __init__(self, sources: Sequence[tuple[Source, int]]) -> None:
         self._sources = sources
 
-    def make(self, jobs: list[Job]) -> list[Made]:
-        return [(job, self._make_one(*job)) for job in jobs]
+    def make(self, jobs: list[Job]) -> list[NumberedSample]:
+        return [(job, self._make_sample(*job)) for job in jobs]
 
-    def _make_one(self, index: int, number: int) -> Sample:
+    def _make_sample(self, index: int, number: int) -> Sample:
         source, seed = self._sources[index]
         return source(np.random.default_rng([seed, 0, number]))
 
 
 def _start(
     maker: _Maker, jobs: Iterable[list[Job]], workers: int
-) -> Generator[list[Made], None, None]:
+) -> Generator[list[NumberedSample], None, None]:
     # A worker forked beside training threads may wait for a lock that is never released. So a fresh
     # process forks the workers. PyTorch's own loader would also work, but its SIGCHLD handler
     # stays active after it. Later child processes then ended this process.
@@ -90,7 +92,7 @@ def _start(
     context.set_forkserver_preload(["workshop.training.reader.sources"])
     _start_fork_server()
     pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(maker,))
-    ahead: deque[Future[list[Made]]] = deque()
+    ahead: deque[Future[list[NumberedSample]]] = deque()
     try:
         for job in jobs:
             ahead.append(pool.submit(_make, job))
@@ -123,7 +125,7 @@ def _begin(maker: _Maker) -> None:
     cv2.setNumThreads(1)
 
 
-def _make(jobs: list[Job]) -> list[Made]:
+def _make(jobs: list[Job]) -> list[NumberedSample]:
     return _maker.make(jobs)
 
 

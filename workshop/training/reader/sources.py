@@ -70,7 +70,7 @@ class RenderedPlates:
         font = _read_font(self.font) if self.font else None
         country = _read_country(self.formats)
         widths_px = SMALL_WIDTHS_PX if _happens(rng, self.small_share) else WIDTHS_PX
-        name = str(rng.choice(country.drawn)) if _happens(rng, self.even_share) else None
+        name = str(rng.choice(country.drawn_formats)) if _happens(rng, self.even_share) else None
         if _happens(rng, self.two_line_share) and country.two_lined:
             name = str(rng.choice(country.two_lined))
         trouble = str(rng.choice(self.troubles)) if _happens(rng, self.hard_share) else None

@@ -21,20 +21,20 @@ CPU = ServerOptions(threads=1, device="cpu", engine=Engine.TORCHSCRIPT)
 
 def test_a_worker_measures_the_pipeline_until_it_ends() -> None:
     others = {*multiprocessing.active_children()}
-    picture = render(1, (640, 480)).encoded
+    picture = render(1, (640, 480)).file_bytes
     with run_worker(CPU, {"max_plates": {"string_value": "5"}}) as worker:
-        measured = worker.load(picture, concurrency=2, seconds=0.2)
+        result = worker.load(picture, concurrency=2, seconds=0.2)
         (process,) = {*multiprocessing.active_children()} - others
         process.kill()
         with pytest.raises(ServerError, match="in-process: the worker process ended"):
             # More bytes than the pipe holds could hang Python 3.11.2 (CPython issue 94777).
             worker.load(b"", concurrency=1, seconds=0.1)
     assert {*multiprocessing.active_children()} == others
-    assert (measured.plates, measured.errors) == (1, 0)
-    assert len(measured.latencies_ms) >= 2
-    assert min(measured.throughput, measured.cpu_s.server) > 0
-    assert measured.peaks.memory_bytes > 50_000_000
-    inside = look_inside(measured.counters)
+    assert (result.plates, result.errors) == (1, 0)
+    assert len(result.latencies_ms) >= 2
+    assert min(result.throughput, result.cpu_s.server) > 0
+    assert result.peaks.memory_bytes > 50_000_000
+    inside = look_inside(result.counters)
     assert tuple(inside.stages_ms) == STAGES
     assert min(inside.stages_ms.values()) > 0
 

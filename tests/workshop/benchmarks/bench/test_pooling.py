@@ -92,8 +92,8 @@ def test_times_are_milliseconds_a_picture() -> None:
 
 def test_stages_are_divided_by_the_pictures_that_had_any() -> None:
     nothing = dict.fromkeys(STAGES, 0.0)
-    wanted = nothing | {"picture": pytest.approx(5), "lprnet": pytest.approx(2)}
-    assert look_inside(LOAD).stages_ms == wanted
+    expected_ms = nothing | {"picture": pytest.approx(5), "lprnet": pytest.approx(2)}
+    assert look_inside(LOAD).stages_ms == expected_ms
 
 
 def test_a_stopwatch_counts_as_the_server_does() -> None:
@@ -110,30 +110,34 @@ KEY = Key("1 plate", "http-encoded", 4)
 def test_latencies_are_pooled_and_throughput_is_the_median_round() -> None:
     load = pool([Round(1.0, (10.0,)), Round(1.0, (20.0, 90.0)), Round(2.0, (40.0,) * 10)])
     assert load.calls == 13
-    assert [one.throughput for one in load.by_round] == [1.0, 2.0, 5.0]
-    assert [one.p50_ms for one in load.by_round] == [10.0, 55.0, 40.0]
+    assert [round_figures.throughput for round_figures in load.by_round] == [1.0, 2.0, 5.0]
+    assert [round_figures.p50_ms for round_figures in load.by_round] == [10.0, 55.0, 40.0]
     assert load.throughput == 2.0
     assert (load.p50_ms, load.p99_ms) == (40.0, pytest.approx(84))
 
 
 def test_a_load_without_answers_has_its_failures_alone() -> None:
     cpu_s = Cpu(server=0.1)
-    failed = Round(1.0, (), refused=2, errors=3, first_error="a", cpu_s=cpu_s)
-    load = pool([Round(1.0, (), refused=1), failed, Round(1.0, (), errors=1, first_error="b")])
-    assert (load.refused, load.errors, load.lost, load.first_error) == (3, 4, 7, "a")
+    failed_round = Round(1.0, (), refused=2, errors=3, first_error="a", cpu_s=cpu_s)
+    load = pool(
+        [Round(1.0, (), refused=1), failed_round, Round(1.0, (), errors=1, first_error="b")]
+    )
+    assert (load.refused, load.errors, load.first_error) == (3, 4, "a")
     assert (load.p50_ms, load.p99_ms, load.cpu_ms, load.throughput) == (None, None, Cpu(), 0)
 
 
 def test_cpu_is_divided_by_all_calls() -> None:
-    load = pool([Round(1.0, (1.0,) * n, cpu_s=Cpu(server=0.3, client=n / 100)) for n in (1, 2)])
+    load = pool(
+        [Round(1.0, (1.0,) * calls, cpu_s=Cpu(server=0.3, client=calls / 100)) for calls in (1, 2)]
+    )
     assert load.cpu_ms.server == pytest.approx(200)
     assert load.cpu_ms.client == pytest.approx(10)
-    assert [one.cpu_ms for one in load.by_round] == pytest.approx([300, 150])
+    assert [round_figures.cpu_ms for round_figures in load.by_round] == pytest.approx([300, 150])
 
 
 def test_loads_are_divided_round_by_round_as_far_as_both_go() -> None:
-    def rate(*calls: int):
-        return pool([Round(1.0, (1.0,) * n) for n in calls])
+    def rate(*counts: int):
+        return pool([Round(1.0, (1.0,) * count) for count in counts])
 
     assert divide_throughput(rate(6, 9, 8), rate(4, 3, 4)) == 2.0
     assert divide_throughput(rate(8, 5), rate(10)) == 0.8
@@ -156,7 +160,7 @@ def test_a_cell_has_the_highest_peaks_the_plates_of_an_answer_and_all_counters()
 def cell(
     transport: str,
     concurrency: int,
-    *calls: int,
+    *counts: int,
     plates: int = 0,
     **seconds: float,
 ) -> CellFigures:
@@ -169,33 +173,36 @@ def cell(
     return sum_up(
         Key("street", transport, concurrency),
         [
-            Round(1.0, (100.0,) * n, plates=plates, cpu_s=Cpu(0.02 * n), counters=counters)
-            for n in calls
+            Round(1.0, (100.0,) * count, plates=plates, cpu_s=Cpu(0.02 * count), counters=counters)
+            for count in counts
         ],
     )
 
 
-def found(*cells: CellFigures) -> dict:
+def find_ratio_values(*cells: CellFigures) -> dict:
     return {(ratio.title, ratio.concurrency): ratio.value for ratio in find_ratios(cells)}
 
 
 def test_cells_that_are_missing_or_without_an_answer_have_no_ratios() -> None:
-    assert found() == {}
-    assert found(cell("grpc", 4, 10), cell("in-process", 4, 10)) == {}
-    assert found(cell("http-encoded", 4, 0), cell("in-process", 4, 0)) == {}
+    assert find_ratio_values() == {}
+    assert find_ratio_values(cell("grpc", 4, 10), cell("in-process", 4, 10)) == {}
+    assert find_ratio_values(cell("http-encoded", 4, 0), cell("in-process", 4, 0)) == {}
 
 
 def test_served_is_divided_by_the_bound_round_by_round() -> None:
     cells = [cell("http-encoded", 1, 8, 5, 9), cell("in-process", 1, 10, 10, 10)]
-    assert found(*cells) == {(SERVED, 1): 0.8}
+    assert find_ratio_values(*cells) == {(SERVED, 1): 0.8}
 
 
 def test_spread_and_scaling_are_against_four_at_once() -> None:
     cells = [cell("http-encoded", 4, 10), cell("http-encoded", 16, 12)]
-    assert found(*cells) == {(SPREAD, 4): 1.0, (SCALING, 16): 1.2}
+    assert find_ratio_values(*cells) == {(SPREAD, 4): 1.0, (SCALING, 16): 1.2}
 
 
 def test_one_call_without_plates_is_set_against_its_parts() -> None:
     bare = cell("in-process", 1, 10, picture=0.01, yolo=0.12)
-    assert found(cell("http-encoded", 1, 10), bare) == {(SERVED, 1): 1.0, (TAX, 1): 35.0}
-    assert found(cell("http-encoded", 1, 10, plates=2), bare) == {(SERVED, 1): 1.0}
+    assert find_ratio_values(cell("http-encoded", 1, 10), bare) == {
+        (SERVED, 1): 1.0,
+        (TAX, 1): 35.0,
+    }
+    assert find_ratio_values(cell("http-encoded", 1, 10, plates=2), bare) == {(SERVED, 1): 1.0}

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.contract import MODEL
-from workshop.benchmarks.bench import report as run
+from workshop.benchmarks.bench import report as report_module
 from workshop.benchmarks.bench.plan import Key, Plan, list_keys
 from workshop.benchmarks.bench.report import BenchReport
 from workshop.benchmarks.bench.server import ServerFacts
@@ -24,7 +24,7 @@ COUNTERS = {
 }
 
 
-def made_up(key: Key, *, ms: float = 100.0, **changed: object) -> Round:
+def made_up(key: Key, *, ms: float = 100.0, **changes: object) -> Round:
     values = {
         "seconds": 2.0,
         "latencies_ms": (ms,) * 4 * key.concurrency,
@@ -33,7 +33,7 @@ def made_up(key: Key, *, ms: float = 100.0, **changed: object) -> Round:
         "peaks": Peaks(10**9, 4 * 10**7),
         "counters": COUNTERS,
     }
-    return Round(**values | changed)
+    return Round(**values | changes)
 
 
 @pytest.fixture
@@ -42,28 +42,28 @@ def bench(monkeypatch, tmp_path: Path):
 
     def invoke(
         *arguments: object,
-        ended: str = "",
+        end_reason: str = "",
         out: str = "new",
-        named: bool = True,
-        plotted: bool = False,
-        **changed: object,
+        has_concurrency: bool = True,
+        has_plot: bool = False,
+        **changes: object,
     ):
         def measure(plan: Plan, pictures: list) -> Results:
             names = [picture.name for picture in pictures]
             return Results(
                 rounds={
-                    key: [made_up(key, **changed)] * plan.rounds for key in list_keys(plan, names)
+                    key: [made_up(key, **changes)] * plan.rounds for key in list_keys(plan, names)
                 },
                 server=ServerFacts("2.51.0", {}, "cpu", plan.server.engine.value),
-                ended=ended,
+                end_reason=end_reason,
                 rounds_done=plan.rounds,
             )
 
-        monkeypatch.setattr(run, "measure", measure)
-        if not plotted:
-            monkeypatch.setattr(run, "draw", lambda cells, path: None)
+        monkeypatch.setattr(report_module, "measure", measure)
+        if not has_plot:
+            monkeypatch.setattr(report_module, "draw", lambda cells, path: None)
         small = ["--plates", "0", "--out", tmp_path / out]
-        small += ["--concurrency", "1,4,16"] if named else []
+        small += ["--concurrency", "1,4,16"] if has_concurrency else []
         return CliRunner().invoke(app, ["bench", *map(str, [*small, *arguments])])
 
     return invoke
@@ -77,10 +77,10 @@ def lines(result) -> list[str]:
 def test_figures_are_printed(bench) -> None:
     result = bench()
     assert result.exit_code == 0
-    printed = lines(result)
-    assert "served / in process, x16 1.00" in printed
-    assert "0 plates http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.40 0.62 1000 40.0" in printed
-    assert "0 plates in-process x4 3.00 0.00 0.00 0.00 0.00 0.00 0.00 3.00" in printed
+    rows = lines(result)
+    assert "served / in process, x16 1.00" in rows
+    assert "0 plates http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.40 0.62 1000 40.0" in rows
+    assert "0 plates in-process x4 3.00 0.00 0.00 0.00 0.00 0.00 0.00 3.00" in rows
 
 
 def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_failed_call_is_shown_and_fails_the_command(bench) -> None:
 
 
 def test_an_interrupted_run_reports_what_it_has(bench) -> None:
-    result = bench("--transport", "grpc", ended="interrupted", plotted=True, latencies_ms=())
+    result = bench("--transport", "grpc", end_reason="interrupted", has_plot=True, latencies_ms=())
     assert result.exit_code == 1
     assert "the run ended early: interrupted" in result.stdout
     assert "0 plates grpc x1 0 0 0 0 0.00 - - - - - 1000 40.0" in lines(result)
@@ -108,7 +108,7 @@ def test_an_interrupted_run_reports_what_it_has(bench) -> None:
 
 def test_the_grid_is_thin_unless_cells_are_named(bench, tmp_path: Path) -> None:
     def cells(*arguments: str) -> int:
-        bench(*arguments, named=False)
+        bench(*arguments, has_concurrency=False)
         return len(read_report(BenchReport, tmp_path / "new" / "report.json").cells)
 
     assert [cells(), cells("--full"), cells("--concurrency", "1,2")] == [14, 20, 8]

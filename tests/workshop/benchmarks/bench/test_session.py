@@ -28,7 +28,7 @@ class FakeWorker:
         self.fails_at = fails_at
         self.failure = failure
 
-    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+    def load(self, file_bytes: bytes, concurrency: int, seconds: float) -> Round:
         self.asked += 1
         if self.failure and self.asked == self.fails_at:
             raise self.failure
@@ -60,13 +60,13 @@ def test_every_round_measures_every_cell() -> None:
     assert results.rounds == {
         Key(name, IN_PROCESS, count): [LOAD] * 2 for name in "ab" for count in (1, 4)
     }
-    assert (results.rounds_done, results.ended, results.server) == (2, "", None)
+    assert (results.rounds_done, results.end_reason, results.server) == (2, "", None)
 
 
 def test_an_interrupt_keeps_what_there_is_and_stops_everything() -> None:
     start = FakeStart(FakeWorker(fails_at=3, failure=KeyboardInterrupt()))
     results = measure(plan(), PICTURES, start)
-    assert results.ended == "interrupted"
+    assert results.end_reason == "interrupted"
     assert sum(map(len, results.rounds.values())) == 2
     assert results.rounds_done == 0
     assert start.is_stopped
@@ -75,7 +75,7 @@ def test_an_interrupt_keeps_what_there_is_and_stops_everything() -> None:
 def test_a_server_that_ends_later_ends_the_run() -> None:
     start = FakeStart(FakeWorker(fails_at=2, failure=ServerError("in-process: out of memory")))
     results = measure(plan(), PICTURES, start)
-    assert results.ended == "in-process: out of memory"
+    assert results.end_reason == "in-process: out of memory"
     with pytest.raises(ServerError, match="gone"):
         measure(plan(), PICTURES, FakeStart(FakeWorker(1, ServerError("gone"))))
     assert sum(map(len, results.rounds.values())) == 1
@@ -91,11 +91,11 @@ def burn(number: int) -> Outcome:
 
 def test_a_server_is_measured_with_its_processes() -> None:
     target = Target(lambda picture: nullcontext(burn), lambda: frozenset({os.getpid()}))
-    measured = target.measure(PICTURES[0], 2, 0.1)
-    assert (measured.plates, measured.errors) == (1, 0)
-    assert len(measured.latencies_ms) >= 2
-    assert min(measured.cpu_s.server, measured.cpu_s.client) > 0
-    assert measured.peaks.memory_bytes > 10_000_000
+    result = target.measure(PICTURES[0], 2, 0.1)
+    assert (result.plates, result.errors) == (1, 0)
+    assert len(result.latencies_ms) >= 2
+    assert min(result.cpu_s.server, result.cpu_s.client) > 0
+    assert result.peaks.memory_bytes > 10_000_000
 
 
 def test_a_server_that_has_ended_ends_the_measurement() -> None:

@@ -8,7 +8,7 @@ from workshop.benchmarks.camera_faults.evidence import (
     AnsweredLook,
     Evidence,
     GateRequest,
-    ToldEvent,
+    SinkEvent,
 )
 from workshop.benchmarks.camera_faults.report import Ending, Moments
 from workshop.benchmarks.camera_faults.timetable import Sight, Street
@@ -29,26 +29,26 @@ HELD = Resources(descriptors=30, threads=12, memory_bytes=100 << 20, processes=2
 ENDING = Ending(status=0, seconds=1.0, before=HELD, after=HELD, is_told=True)
 
 
-def told(number: int) -> list[ToldEvent]:
+def make_events(number: int) -> list[SinkEvent]:
     """Return the events of one vehicle."""
-    passed = (f"pass{number}", TEXTS[number])
+    pass_facts = (f"pass{number}", TEXTS[number])
     return [
-        ToldEvent(f"{number}-agreed", "pass.agreed", *passed),
-        ToldEvent(f"{number}-closed", "pass.closed", *passed),
+        SinkEvent(f"{number}-agreed", "pass.agreed", *pass_facts),
+        SinkEvent(f"{number}-closed", "pass.closed", *pass_facts),
     ]
 
 
-EVENTS = [event for number in range(10) for event in told(number)]
+EVENTS = [event for number in range(10) for event in make_events(number)]
 RIGHT = Evidence(
     looks=LOOKS,
-    stored=dict.fromkeys(TEXTS, 1),
+    pass_counts=dict.fromkeys(TEXTS, 1),
     unclosed=frozenset(),
-    told=dict.fromkeys(SINKS, EVENTS),
+    sink_events=dict.fromkeys(SINKS, EVENTS),
     requests=[GateRequest(4.0 * number, TEXTS[number]) for number in range(0, 10, 2)],
     outcomes={},
 )
 
 
-def tell(sink: str, events: list[ToldEvent]) -> Evidence:
+def tell(sink: str, events: list[SinkEvent]) -> Evidence:
     """Return the run in which one sink got other events."""
-    return replace(RIGHT, told={**RIGHT.told, sink: events})
+    return replace(RIGHT, sink_events={**RIGHT.sink_events, sink: events})

@@ -14,8 +14,8 @@ from tests.workshop.benchmarks.camera_faults.passing_vehicles import (
     RIGHT,
     STREET,
     TEXTS,
+    make_events,
     tell,
-    told,
 )
 from workshop.benchmarks.camera_faults.evidence import Evidence, GateRequest
 from workshop.benchmarks.camera_faults.judging import find_back_s, find_passing, is_all_told, judge
@@ -56,37 +56,37 @@ def test_a_run_without_a_difference_keeps_its_promise() -> None:
 
 
 def test_vehicles_at_the_edges_of_the_run_do_not_count() -> None:
-    passing = find_passing(STREET, LOOKS, MOMENTS, is_blind=False)
-    assert [one.text for one in passing] == TEXTS[1:]
-    assert all(one.must_be_told for one in passing)
+    vehicles = find_passing(STREET, LOOKS, MOMENTS, is_blind=False)
+    assert [vehicle.text for vehicle in vehicles] == TEXTS[1:]
+    assert all(vehicle.must_be_told for vehicle in vehicles)
 
 
 def test_vehicles_that_nobody_could_see_need_not_be_told() -> None:
     unseen = [look for look in LOOKS if not 13.0 < look.at_s < 22.0]
-    passing = find_passing(STREET, unseen, MOMENTS, is_blind=True)
-    assert [one.text for one in passing if not one.must_be_told] == TEXTS[4:6]
-    assert [one.text for one in passing if one.is_in_fault] == TEXTS[3:6]
+    vehicles = find_passing(STREET, unseen, MOMENTS, is_blind=True)
+    assert [vehicle.text for vehicle in vehicles if not vehicle.must_be_told] == TEXTS[4:6]
+    assert [vehicle.text for vehicle in vehicles if vehicle.is_in_fault] == TEXTS[3:6]
 
 
 def test_all_is_told_when_the_passes_of_vehicles_that_have_left_are_closed() -> None:
-    passing = find_passing(STREET, LOOKS, MOMENTS, is_blind=False)
-    assert is_all_told(passing, RIGHT)
-    assert is_all_told(passing, replace(RIGHT, unclosed=frozenset(["A000AC99"])))
-    assert not is_all_told(passing, replace(RIGHT, unclosed=frozenset([TEXTS[4]])))
-    assert not is_all_told(passing, tell("home", EVENTS[:8]))
+    vehicles = find_passing(STREET, LOOKS, MOMENTS, is_blind=False)
+    assert is_all_told(vehicles, RIGHT)
+    assert is_all_told(vehicles, replace(RIGHT, unclosed=frozenset(["A000AC99"])))
+    assert not is_all_told(vehicles, replace(RIGHT, unclosed=frozenset([TEXTS[4]])))
+    assert not is_all_told(vehicles, tell("home", EVENTS[:8]))
 
 
 @pytest.mark.parametrize(
     ("evidence", "broken"),
     [
         pytest.param(
-            replace(RIGHT, stored={text: 1 for text in TEXTS if text != TEXTS[4]}),
+            replace(RIGHT, pass_counts={text: 1 for text in TEXTS if text != TEXTS[4]}),
             "1 vehicles lost",
             id="not-stored",
         ),
         pytest.param(tell("home", EVENTS[:8] + EVENTS[10:]), "1 vehicles lost", id="not-told"),
         pytest.param(
-            replace(RIGHT, stored={**RIGHT.stored, TEXTS[4]: 2}),
+            replace(RIGHT, pass_counts={**RIGHT.pass_counts, TEXTS[4]: 2}),
             "1 vehicles told twice",
             id="two-passes",
         ),
@@ -96,7 +96,7 @@ def test_all_is_told_when_the_passes_of_vehicles_that_have_left_are_closed() -> 
             id="two-ids",
         ),
         pytest.param(
-            tell("erp", [*EVENTS[:8], *reversed(told(4)), *EVENTS[10:]]),
+            tell("erp", [*EVENTS[:8], *reversed(make_events(4)), *EVENTS[10:]]),
             "1 events after their pass had ended",
             id="wrong-order",
         ),

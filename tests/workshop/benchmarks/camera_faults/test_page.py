@@ -3,7 +3,7 @@
 from workshop.benchmarks.camera_faults.report import (
     TABLE,
     CameraRow,
-    Told,
+    Telemetry,
     counts,
     is_zero,
     says,
@@ -22,14 +22,14 @@ PAGE = f"{OTHER}<!-- figures: camera-faults -->\nearlier\n<!-- end of figures --
 
 
 def test_each_fault_is_a_row() -> None:
-    _, _, kept, broken, skipped = TABLE.format_rows(REPORT).splitlines()
-    assert kept == "| A is away | 12 | 0 | 0 | 0 | 0 | 0 | 0.3 s | 2.0 s | 4.3 s | kept |"
-    assert broken.endswith("| 9.0 s | - | - | **1 vehicles lost; more** |")
-    assert skipped.endswith("| - | not made here: no root |")
+    _, _, kept_row, broken_row, skipped_row = TABLE.format_rows(REPORT).splitlines()
+    assert kept_row == "| A is away | 12 | 0 | 0 | 0 | 0 | 0 | 0.3 s | 2.0 s | 4.3 s | kept |"
+    assert broken_row.endswith("| 9.0 s | - | - | **1 vehicles lost; more** |")
+    assert skipped_row.endswith("| - | not made here: no root |")
     assert list(format_notes(REPORT)) == ["A is away: seen"]
 
 
-TOLD = Told(
+TOLD = Telemetry(
     log="a decoder has ended\n",
     before={'failures_total{sink="a"}': 2.0, "up": 1.0},
     samples=[{'failures_total{sink="a"}': 2.0, "up": 0.0}, {'failures_total{sink="a"}': 3.0}],
@@ -44,7 +44,7 @@ def test_a_line_of_the_log_is_a_sign() -> None:
 def test_a_counter_that_has_grown_is_a_sign() -> None:
     assert counts("failures_total")(TOLD)
     assert not counts("up")(TOLD)
-    assert counts("new")(Told("", {}, [{"new_total": 1.0}]))
+    assert counts("new")(Telemetry("", {}, [{"new_total": 1.0}]))
 
 
 def test_a_gauge_that_was_bad_for_a_moment_is_a_sign() -> None:

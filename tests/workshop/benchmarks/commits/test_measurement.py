@@ -63,15 +63,15 @@ class FakeService:
 @contextmanager
 def run_services() -> Iterator[dict[str, FakeService]]:
     calls: list[str] = []
-    found = {side: FakeService(side, calls) for side in (BASE, HEAD)}
-    with found[BASE].run(), found[HEAD].run():
-        yield found
+    services = {side: FakeService(side, calls) for side in (BASE, HEAD)}
+    with services[BASE].run(), services[HEAD].run():
+        yield services
 
 
 @pytest.fixture
 def services() -> Iterator[Any]:
-    with run_services() as found:
-        yield found
+    with run_services() as services:
+        yield services
 
 
 PLAN = Plan({"street": render(0, (64, 64), "street")}, calls=(1, 2), rounds=2, seconds=0.02)
@@ -79,12 +79,12 @@ PLAN = Plan({"street": render(0, (64, 64), "street")}, calls=(1, 2), rounds=2, s
 
 def starts(services: Any, ends: tuple[BaseException | None, ...]) -> Any:
     """Return a function that starts the services; each start may end in an exception."""
-    waiting = iter(ends)
+    remaining_ends = iter(ends)
 
     @contextmanager
     def start(sides: Sequence[str]) -> Iterator[Any]:
         services[BASE].starts.append(sides[0])
-        if error := next(waiting):
+        if error := next(remaining_ends):
             raise error
         yield services
 
@@ -96,15 +96,15 @@ def test_sides_take_turns() -> None:
 
 
 @pytest.fixture(scope="module")
-def measured() -> Iterator[tuple[Any, Results]]:
+def run_of_two_rounds() -> Iterator[tuple[Any, Results]]:
     """The services of a run of two rounds, and its results."""
     with run_services() as services:
         yield services, measure(PLAN, starts(services, (None, None)))
 
 
-def test_every_cell_is_measured_twice_a_round_at_both_commits(measured) -> None:
-    _, results = measured
-    assert results.ended == ""
+def test_every_cell_is_measured_twice_a_round_at_both_commits(run_of_two_rounds) -> None:
+    _, results = run_of_two_rounds
+    assert results.end_reason == ""
     assert len(results.samples) == 2 * 2 * 2 * 2  # rounds, passes, cells, sides
     sides = [sample.side for sample in results.samples]
     assert sides == [BASE, HEAD] * 2 + [HEAD, BASE] * 4 + [BASE, HEAD] * 2
@@ -112,15 +112,15 @@ def test_every_cell_is_measured_twice_a_round_at_both_commits(measured) -> None:
     assert all(sample.figures.throughput > 0 for sample in results.samples)
 
 
-def test_either_server_is_the_first_to_start(measured) -> None:
-    services, _ = measured
+def test_either_server_is_the_first_to_start(run_of_two_rounds) -> None:
+    services, _ = run_of_two_rounds
     assert services[BASE].starts == [BASE, HEAD]
 
 
-def test_only_one_server_is_under_load_at_a_time(measured) -> None:
-    services, _ = measured
+def test_only_one_server_is_under_load_at_a_time(run_of_two_rounds) -> None:
+    services, _ = run_of_two_rounds
     calls = services[BASE].calls
-    changes = sum(one != next_ for one, next_ in itertools.pairwise(calls))
+    changes = sum(side != next_side for side, next_side in itertools.pairwise(calls))
     # In a round: base and head warm up, then four pairs; neighbours of one side are one load.
     assert changes <= 2 * (2 + 2 * 4)
 
@@ -134,7 +134,7 @@ def test_only_one_server_is_under_load_at_a_time(measured) -> None:
 )
 def test_an_early_end_keeps_the_rounds_before(services, error: BaseException, reason: str) -> None:
     results = measure(PLAN, starts(services, (None, error)))
-    assert results.ended == reason
+    assert results.end_reason == reason
     assert {sample.round for sample in results.samples} == {0}
 
 
@@ -152,15 +152,15 @@ def test_a_server_that_ends_is_an_error(services) -> None:
 def test_each_server_and_its_children_import_the_code_of_their_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = []
+    launches = []
 
     @contextmanager
     def note(launch: Launch) -> Iterator[None]:
-        started.append((launch.variables["PYTHONPATH"], launch.working_folder))
+        launches.append((launch.variables["PYTHONPATH"], launch.working_folder))
         yield
 
     monkeypatch.setattr(measurement, "run_service", note)
     trees = {side: tmp_path / side for side in (BASE, HEAD)}
     with run_pair(trees, (), tmp_path):
         pass
-    assert started == [(str(tree), tree) for tree in trees.values()]
+    assert launches == [(str(tree), tree) for tree in trees.values()]

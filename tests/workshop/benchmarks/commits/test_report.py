@@ -10,7 +10,7 @@ from workshop.benchmarks.commits.accuracy import (
     BASE,
     HEAD,
     Accuracy,
-    Judged,
+    JudgedAnswer,
     PairedShare,
     pair_answers,
 )
@@ -61,12 +61,12 @@ def test_the_passes_of_a_round_are_one_ratio() -> None:
 
 def test_pictures_are_averaged_and_shown_one_by_one() -> None:
     samples = [
-        *(sample(BASE, 10.0, picture=one) for one in "ab"),
-        *(sample(HEAD, rate, picture=one) for one, rate in (("a", 20.0), ("b", 5.0))),
+        *(sample(BASE, 10.0, picture=picture) for picture in "ab"),
+        *(sample(HEAD, rate, picture=picture) for picture, rate in (("a", 20.0), ("b", 5.0))),
     ]
     rates = [figure for figure in find_figures(samples) if figure.title == "calls/s"]
-    found = {one.picture: one.ratio.value for one in rates}
-    assert found == {"": pytest.approx(1.0), "a": pytest.approx(2.0), "b": pytest.approx(0.5)}
+    ratios = {figure.picture: figure.ratio.value for figure in rates}
+    assert ratios == {"": pytest.approx(1.0), "a": pytest.approx(2.0), "b": pytest.approx(0.5)}
 
 
 def incomplete() -> Sequence[Sample]:
@@ -90,14 +90,14 @@ def test_a_single_round_has_no_interval() -> None:
 
 def test_the_interval_of_two_rounds_is_worked_out_by_hand() -> None:
     """Mean 0.2; standard error 0.1; the quantile of one degree of freedom is 12.706."""
-    found = estimate_ratio([0.1, 0.3])
-    assert math.log(found.value) == pytest.approx(0.2)
-    assert math.log(found.low or 0) == pytest.approx(0.2 - 1.2706)
-    assert math.log(found.high or 0) == pytest.approx(0.2 + 1.2706)
+    ratio = estimate_ratio([0.1, 0.3])
+    assert math.log(ratio.value) == pytest.approx(0.2)
+    assert math.log(ratio.low or 0) == pytest.approx(0.2 - 1.2706)
+    assert math.log(ratio.high or 0) == pytest.approx(0.2 + 1.2706)
 
 
 @pytest.mark.parametrize(
-    ("freedom", "wanted"),
+    ("freedom", "expected_quantile"),
     [
         pytest.param(1, 12.706, id="first"),
         pytest.param(10, 2.228, id="ten"),
@@ -106,22 +106,22 @@ def test_the_interval_of_two_rounds_is_worked_out_by_hand() -> None:
         pytest.param(120, 1.980, id="many"),
     ],
 )
-def test_quantiles_are_those_of_printed_tables(freedom: int, wanted: float) -> None:
-    assert quantile(freedom) == pytest.approx(wanted, abs=1e-3)
+def test_quantiles_are_those_of_printed_tables(freedom: int, expected_quantile: float) -> None:
+    assert quantile(freedom) == pytest.approx(expected_quantile, abs=1e-3)
 
 
-BOTH = Judged(("A123BC77",), (READ,))
-WRONG_TEXT = Judged(("A123BC78",), (WRONG,))
-NOTHING = Judged((), (MISSED,))
+BOTH = JudgedAnswer(("A123BC77",), (READ,))
+WRONG_TEXT = JudgedAnswer(("A123BC78",), (WRONG,))
+NOTHING = JudgedAnswer((), (MISSED,))
 
 
 def test_plates_are_paired_picture_by_picture() -> None:
     base = [BOTH, BOTH, NOTHING, WRONG_TEXT]
     head = [BOTH, NOTHING, BOTH, BOTH]
-    found = pair_answers("a set", base, head)
-    assert (found.name, found.pictures, found.changed) == ("a set", 4, 3)
-    assert found.read == PairedShare(plates=4, base=2, head=3, only_base=1, only_head=2)
-    assert found.wrong == PairedShare(plates=4, base=1, head=0, only_base=1, only_head=0)
+    accuracy = pair_answers("a set", base, head)
+    assert (accuracy.name, accuracy.pictures, accuracy.changed) == ("a set", 4, 3)
+    assert accuracy.read == PairedShare(plates=4, base=2, head=3, only_base=1, only_head=2)
+    assert accuracy.wrong == PairedShare(plates=4, base=1, head=0, only_base=1, only_head=0)
 
 
 def test_a_share_knows_its_difference_and_chance() -> None:
@@ -197,8 +197,8 @@ def test_the_report_can_be_pasted() -> None:
 
 
 def test_accuracy_has_the_plates_that_one_commit_alone_reads() -> None:
-    read = PairedShare(plates=200, base=190, head=180, only_base=12, only_head=2)
-    text = format_report(report((), (Accuracy("streets", 150, 14, read, SAME),)))
+    share = PairedShare(plates=200, base=190, head=180, only_base=12, only_head=2)
+    text = format_report(report((), (Accuracy("streets", 150, 14, share, SAME),)))
     row = next(line for line in text.splitlines() if line.startswith("| streets: read, of 200"))
     assert "| 95.0 % | 90.0 % | -5.0 |" in row
     assert row.endswith("| 12 : 2 | reads fewer, p = 0.013 |")
@@ -218,7 +218,8 @@ def test_several_pictures_are_folded_away() -> None:
 def test_differences_that_cancel_in_the_mean_are_listed() -> None:
     ratios = {"": (1.0, 0.98, 1.02), "a": (1.13, 1.1, 1.2), "b": (0.9, 0.8, 0.95)}
     figures = tuple(
-        Figure("CPU ms a call", p, 1, 1.0, 1.0, Estimate(*r)) for p, r in ratios.items()
+        Figure("CPU ms a call", picture, 1, 1.0, 1.0, Estimate(*limits))
+        for picture, limits in ratios.items()
     )
     text = format_report(report(figures))
     assert "- **a**: CPU ms a call, 1 call at once: more CPU by 10.0 to 20.0 %" in text
@@ -227,5 +228,7 @@ def test_differences_that_cancel_in_the_mean_are_listed() -> None:
 
 def test_pictures_without_a_difference_are_not_listed() -> None:
     ratios = {"": Estimate(1.0), "a": Estimate(1.3), "b": Estimate(1.0, 0.9, 1.1)}
-    figures = tuple(Figure("p50 ms", p, 1, 1.0, 1.0, one) for p, one in ratios.items())
+    figures = tuple(
+        Figure("p50 ms", picture, 1, 1.0, 1.0, ratio) for picture, ratio in ratios.items()
+    )
     assert "- **" not in format_report(report(figures)).replace("- **ended", "")

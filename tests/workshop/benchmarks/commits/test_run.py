@@ -26,29 +26,31 @@ def picture(plates: int | None) -> Picture:
     return Picture("street", b"", np.zeros((1, 1, 3), np.uint8), plates)
 
 
-def found(side: str, plates: int | None) -> Sample:
+def make_sample(side: str, plates: int | None) -> Sample:
     return Sample(0, side, "street", 1, FIGURES, plates=plates)
 
 
 def test_commits_that_find_what_was_drawn_need_no_note() -> None:
     assert [*compare_plates([], [picture(4)])] == []
-    assert [*compare_plates([found(BASE, 4), found(HEAD, 4)], [picture(4)])] == []
-    assert [*compare_plates([found(BASE, 4), found(HEAD, 4)], [picture(None)])] == []
+    assert [*compare_plates([make_sample(BASE, 4), make_sample(HEAD, 4)], [picture(4)])] == []
+    assert [*compare_plates([make_sample(BASE, 4), make_sample(HEAD, 4)], [picture(None)])] == []
 
 
-@pytest.mark.parametrize("drawn", [4, None])
-def test_another_number_of_plates_is_noted(drawn: int | None) -> None:
-    notes = [*compare_plates([found(BASE, 4), found(HEAD, 3)], [picture(drawn)])]
+@pytest.mark.parametrize("plates", [4, None])
+def test_another_number_of_plates_is_noted(plates: int | None) -> None:
+    notes = [*compare_plates([make_sample(BASE, 4), make_sample(HEAD, 3)], [picture(plates)])]
     assert notes == ["street: plates found: base 4, head 3"]
 
 
 def test_rendered_pictures_are_kept_and_come_first(tmp_path: Path) -> None:
     sets = Labels(rendered=1, seed=1).read(tmp_path)
-    assert [(one.name, len(one.scenes)) for one in sets] == [("rendered", 1)]
+    assert [(picture_set.name, len(picture_set.scenes)) for picture_set in sets] == [
+        ("rendered", 1)
+    ]
     picture = sets[0].scenes[0].path
     picture.write_bytes(b"kept")
     again = Labels(1, 1, (tmp_path / "rendered-1-1",)).read(tmp_path)
-    assert [one.name for one in again] == ["rendered", "rendered-1-1"]
+    assert [picture_set.name for picture_set in again] == ["rendered", "rendered-1-1"]
     assert picture.read_bytes() == b"kept"
     assert [file.name for file in tmp_path.iterdir()] == ["rendered-1-1"]
 
@@ -69,12 +71,12 @@ def test_a_commit_compared_with_itself_gives_the_same_answers(tmp_path: Path) ->
     small = ["--rounds=1", "--seconds=0.3", "--plates=1", "--calls=1", "--rendered=2"]
     small += ["--option=--pictures=1", "--option=--threads=1"]
     command = [sys.executable, "-m", "workshop.benchmarks.commits", "HEAD", *small]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, f"--out={tmp_path / 'out'}"], cwd=CHECKOUT, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "| calls/s, 1 call at once |" in done.stdout
+    assert result.returncode == 0, result.stderr
+    assert "| calls/s, 1 call at once |" in result.stdout
     report = read_report(CommitReport, tmp_path / "out" / "report.json")
     assert report.base == report.head
     assert (report.accuracy[0].pictures, report.accuracy[0].changed) == (2, 0)

@@ -59,11 +59,13 @@ def fault(effect: Effect | None = None) -> Fault:
 
 
 def test_a_service_is_watched_until_it_is_whole_and_callers_are_served() -> None:
-    seen = observe(fault(), Scripted(looks=3), load())
-    assert seen.fault == "One"
-    assert seen.callers == 2
-    assert seen.load_began < seen.began <= seen.effect.since < seen.whole
-    assert max(call.began for call in seen.calls) > seen.whole
+    observation = observe(fault(), Scripted(looks=3), load())
+    assert observation.fault == "One"
+    assert observation.callers == 2
+    assert (
+        observation.load_began < observation.began <= observation.effect.since < observation.whole
+    )
+    assert max(call.began for call in observation.calls) > observation.whole
 
 
 def test_a_service_that_is_never_whole_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,14 +86,14 @@ def test_a_load_is_steady_when_every_caller_was_answered_since(
     monkeypatch.setattr(observation, "QUIET_S", 1.0)
     now = time.monotonic()
     http, grpc = (Call(protocol, 0, now - 60, now + 60) for protocol in ("http", "grpc"))
-    failed = Call("http", 0, now - 60, now + 60, "503")
+    failed_call = Call("http", 0, now - 60, now + 60, "503")
 
     def of(*calls: Call) -> Load:
         return Load({"http": connect, "grpc": connect}, calls=[*calls])
 
     assert is_steady(of(http, grpc), now - 100)
     assert not is_steady(of(http), now - 100)
-    assert not is_steady(of(http, grpc, failed), now - 100)
+    assert not is_steady(of(http, grpc, failed_call), now - 100)
     assert not is_steady(of(http, grpc), now + 50)
     assert not is_steady(of(http, grpc), now - 50)  # they were sent before
 
@@ -123,6 +125,6 @@ def test_the_first_is_killed_at_once_and_the_next_when_it_is_replaced(worker) ->
     killer = Killer(OneWorker(worker.pid), pause_s=0.001)
     with killer.run():
         assert worker.wait(60) == -signal.SIGKILL
-    assert killer.killed == [("stn", worker.pid)]
+    assert killer.kills == [("stn", worker.pid)]
     killer.kill()  # it has ended
-    assert len(killer.killed) == 1
+    assert len(killer.kills) == 1

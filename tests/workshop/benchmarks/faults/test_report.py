@@ -29,7 +29,7 @@ QUIET = Observation("kill", 2, (*BEFORE, AFTER), 0.0, began=2.0, whole=3.0, effe
 STRICT = Promise(longest_s=3.0, recover_s=5.0)
 
 
-def seen(*calls: Call, **changes: object) -> Observation:
+def observe_calls(*calls: Call, **changes: object) -> Observation:
     return replace(QUIET, calls=(*QUIET.calls, *calls), **changes)
 
 
@@ -43,38 +43,42 @@ def test_a_fault_that_nobody_noticed_is_over_when_all_processes_are_there() -> N
 
 def test_refused_calls_are_counted_by_what_refused_them() -> None:
     refused = [Call("http", 0, 2.0, 2.1, "503"), Call("grpc", 0, 2.0, 2.1, "UNAVAILABLE")]
-    row = judge(seen(*refused, *refused[:1]), STRICT)
+    row = judge(observe_calls(*refused, *refused[:1]), STRICT)
     assert row.counts.refused == {"503": 2, "UNAVAILABLE": 1}
     assert row.broken == ("3 calls refused",)
-    assert not judge(seen(*refused), replace(STRICT, may_refuse=True)).broken
+    assert not judge(observe_calls(*refused), replace(STRICT, may_refuse=True)).broken
 
 
 def test_a_lost_call_is_no_refused_one() -> None:
-    row = judge(seen(Call("rest", 0, 2.0, 2.1, LOST)), STRICT)
+    row = judge(observe_calls(Call("rest", 0, 2.0, 2.1, LOST)), STRICT)
     assert (row.counts.lost, row.counts.refused) == (1, {})
     assert row.broken == ("1 calls lost",)
-    assert not judge(seen(Call("rest", 0, 2.0, 2.1, LOST)), replace(STRICT, may_lose=True)).broken
+    assert not judge(
+        observe_calls(Call("rest", 0, 2.0, 2.1, LOST)), replace(STRICT, may_lose=True)
+    ).broken
 
 
 def test_a_fault_that_was_undone_recovers_from_then_on_or_breaks_its_promise() -> None:
     effect = Effect(since=5.0)
-    row = judge(seen(Call("http", 0, 2.1, 2.2, "503"), whole=5.5, effect=effect), STRICT)
+    row = judge(observe_calls(Call("http", 0, 2.1, 2.2, "503"), whole=5.5, effect=effect), STRICT)
     assert row.recover_s == 0.5
-    row = judge(seen(whole=None), STRICT)
+    row = judge(observe_calls(whole=None), STRICT)
     assert (row.recover_s, row.broken) == (None, ("did not recover",))
 
 
 @pytest.mark.parametrize(
-    ("ended", "recover_s"),
+    ("ended_s", "recover_s"),
     [
         pytest.param(3.9, 1.0, id="as-long-as-before"),
         pytest.param(4.2, 2.2, id="more-than-twice-as-long"),
     ],
 )
 def test_a_fault_is_over_with_the_last_call_that_waited_for_long(
-    ended: float, recover_s: float
+    ended_s: float, recover_s: float
 ) -> None:
-    assert judge(seen(Call("http", 0, 3.0, ended)), STRICT).recover_s == pytest.approx(recover_s)
+    assert judge(observe_calls(Call("http", 0, 3.0, ended_s)), STRICT).recover_s == pytest.approx(
+        recover_s
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ def test_a_promise_is_held_against_the_row(promise: Promise, broken: tuple[str, 
 def test_only_calls_in_progress_count_when_a_service_had_to_end() -> None:
     effect = Effect(2.0, failures=("exit status 1",), is_end=True)
     in_work, later = Call("http", 0, 1.9, 2.5), Call("http", 0, 2.1, 2.2, LOST)
-    row = judge(seen(in_work, later, whole=None, effect=effect), STRICT)
+    row = judge(observe_calls(in_work, later, whole=None, effect=effect), STRICT)
     assert (row.counts.sent, row.counts.lost) == (3, 0)
     assert row.broken == ("exit status 1",)
 
@@ -107,7 +111,7 @@ def test_the_first_failure_of_each_kind_is_told() -> None:
         Call("http", 2, 2.0, 2.1, "503", error="away"),
         Call("grpc", 3, 2.0, 2.2, LOST, error="Socket closed"),
     )
-    assert judge(seen(*calls), STRICT).notes == (
+    assert judge(observe_calls(*calls), STRICT).notes == (
         "first 503 (http, call 2): away",
         "first lost (grpc, call 3): Socket closed",
     )
@@ -131,13 +135,13 @@ def cells(line: str) -> list[str]:
 
 def test_each_fault_is_a_row() -> None:
     assert list(format_notes(REPORT)) == ["a: seen"]
-    header, _, kept, broken, skipped = TABLE.format_rows(REPORT).splitlines()
+    header, _, kept_row, broken_row, skipped_row = TABLE.format_rows(REPORT).splitlines()
     assert cells(header) == ["fault", *TABLE.columns, "promise"]
-    assert cells(kept) == ["a", "8, 40", "10", "10", "0", "0", "0", "0.3 s", "1.3 s", "kept"]
-    assert cells(broken)[4:] == [
+    assert cells(kept_row) == ["a", "8, 40", "10", "10", "0", "0", "0", "0.3 s", "1.3 s", "kept"]
+    assert cells(broken_row)[4:] == [
         "2 (503), 1 (UNAVAILABLE)", "0", "0", "2.3 s", "-", "**3 calls refused; did not recover**",
     ]  # fmt: skip
-    assert cells(skipped) == ["c", *["-"] * 8, "not made here: no libfaketime"]
+    assert cells(skipped_row) == ["c", *["-"] * 8, "not made here: no libfaketime"]
 
 
 def test_the_page_is_written_between_its_marks_alone(tmp_path: Path) -> None:

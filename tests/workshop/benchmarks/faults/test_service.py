@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.faults.host_faults import limited
+from workshop.benchmarks.faults.host_faults import lower_limit
 from workshop.benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from workshop.benchmarks.faults.signals import find_faults_of_end
 from workshop.benchmarks.processes import end_at_once, find_marked
@@ -35,7 +35,7 @@ def test_a_service_that_was_never_started_is_down(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "took_s", "said", "faults"),
+    ("status", "took_s", "output", "faults"),
     [
         pytest.param(0, 2.0, "stopped\n", [], id="as-promised"),
         pytest.param(1, 2.0, "", ["exit status 1"], id="status"),
@@ -45,9 +45,9 @@ def test_a_service_that_was_never_started_is_down(service: Service) -> None:
     ],
 )
 def test_an_end_is_judged(
-    service: Service, status: int | None, took_s: float, said: str, faults: list[str]
+    service: Service, status: int | None, took_s: float, output: str, faults: list[str]
 ) -> None:
-    service.log.write_text(f"error before\n{said}")
+    service.log.write_text(f"error before\n{output}")
     assert find_faults_of_end(service, status, took_s, len("error before\n")) == faults
 
 
@@ -63,7 +63,7 @@ def test_all_processes_of_a_service_are_found_by_their_mark() -> None:
 def test_a_limit_is_given_back() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         before = resource.prlimit(child.pid, resource.RLIMIT_NOFILE)
-        with limited(child.pid, resource.RLIMIT_NOFILE, 9):
+        with lower_limit(child.pid, resource.RLIMIT_NOFILE, 9):
             assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == (9, before[1])
         assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == before
         child.kill()
@@ -97,10 +97,10 @@ print(time.time(), time.monotonic(), time.monotonic() - before < 60)
 @pytest.mark.parametrize("ahead_s", [0, 7200, -7200])
 def test_the_wall_clock_jumps_and_no_other(jumping: Launch, ahead_s: int) -> None:
     set_offset(Path(jumping.variables[OFFSET_FILE]), ahead_s)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", CLOCKS], env=jumping.variables, capture_output=True, check=True
     )
-    wall, monotonic, is_quick = done.stdout.decode().split()
+    wall, monotonic, is_quick = result.stdout.decode().split()
     assert float(wall) - time.time() == pytest.approx(ahead_s, abs=600)
     assert float(monotonic) == pytest.approx(time.monotonic(), abs=600)
     assert is_quick == "True"

@@ -9,13 +9,13 @@ from orchestrator.errors import ModelError, Overloaded
 from workshop.benchmarks.load.closed_loop import Call, Connect, Load, Outcome, Send
 
 
-def connecting(send: Send, opened: list[str] | None = None) -> Connect:
+def connecting(send: Send, changes: list[str] | None = None) -> Connect:
     @contextlib.contextmanager
     def connect() -> Iterator[Send]:
-        (opened or []).append("opened")
+        (changes or []).append("opened")
         yield send
-        if opened is not None:
-            opened.append("closed")
+        if changes is not None:
+            changes.append("closed")
 
     return connect
 
@@ -25,16 +25,16 @@ def answer(number: int) -> Outcome:
 
 
 def test_a_load_makes_each_of_its_calls_once_and_closes_its_connections() -> None:
-    opened: list[str] = []
-    made: list[Call] = []
-    connect = {"http": connecting(answer, opened), "grpc": connecting(answer)}
-    load = Load(connect, each=2, most=7, record=made.append)
+    changes: list[str] = []
+    calls: list[Call] = []
+    connect = {"http": connecting(answer, changes), "grpc": connecting(answer)}
+    load = Load(connect, each=2, most=7, record=calls.append)
     with load.run():
         load.wait()
-    assert sorted(call.number for call in made) == [*range(7)]
+    assert sorted(call.number for call in calls) == [*range(7)]
     assert load.calls == []
     assert load.count == 4
-    assert opened.count("closed") == 2
+    assert changes.count("closed") == 2
     assert load.has_ended()
 
 
@@ -77,4 +77,4 @@ def test_an_unexpected_error_ends_its_caller_and_is_raised(
     with load.run(), pytest.raises(error):
         load.wait()
     assert load.has_ended()
-    assert [type(one) for one in load.errors()] == [error]
+    assert [type(error) for error in load.errors()] == [error]

@@ -48,8 +48,8 @@ class GrpcGateway(grpc.GenericRpcHandler):
     """Answers with what it got; refuses an empty request."""
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
-        known = details.method == METHOD
-        return grpc.unary_unary_rpc_method_handler(self.infer) if known else None
+        is_known = details.method == METHOD
+        return grpc.unary_unary_rpc_method_handler(self.infer) if is_known else None
 
     def infer(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         if not request:
@@ -71,9 +71,9 @@ def addresses() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def connection(addresses: tuple[str, str]) -> Iterator[Connection]:
-    opened = Connection(*addresses)
-    yield opened
-    opened.close()
+    client = Connection(*addresses)
+    yield client
+    client.close()
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,12 @@ def test_kserve_over_http_is_json_and_then_bytes() -> None:
     size = int(request.headers[HEADER])
     head = json.loads(request.body[:size])
     assert request.path == "/v2/models/m/infer"
-    assert [(one["name"], one["datatype"], one["shape"]) for one in head["inputs"]] == [
+    assert [(tensor["name"], tensor["datatype"], tensor["shape"]) for tensor in head["inputs"]] == [
         ("input__0", "UINT8", [2, 4, 3]),
         ("encoded_image", "BYTES", [1]),
     ]
     assert head["parameters"] == {"binary_data_output": True, "max_plates": 3}
-    assert [one["name"] for one in head["outputs"]] == ["texts"]
+    assert [tensor["name"] for tensor in head["outputs"]] == ["texts"]
     assert request.body[size:] == PIXELS.tobytes() + struct.pack("<I", 4) + b"jpeg"
 
 
@@ -83,8 +83,13 @@ Tensor = tuple[str, str, list[int], bytes]
 
 def over_http(*tensors: Tensor) -> Reply:
     outputs = [
-        {"name": n, "datatype": d, "shape": s, "parameters": {"binary_data_size": len(c)}}
-        for n, d, s, c in tensors
+        {
+            "name": name,
+            "datatype": datatype,
+            "shape": shape,
+            "parameters": {"binary_data_size": len(content)},
+        }
+        for name, datatype, shape, content in tensors
     ]
     head = json.dumps({"outputs": outputs}).encode()
     return Reply(ANSWERED, head + b"".join(content for *_, content in tensors), len(head))
@@ -110,13 +115,13 @@ def test_rows_of_the_first_output_are_counted() -> None:
 
 def test_texts_are_read_over_every_protocol() -> None:
     plain = {"name": "texts", "datatype": "BYTES", "shape": [1, 1], "data": ["A123BC77"]}
-    found = [
+    texts = [
         read_texts(KSERVE, over_rest({"outputs": [plain]})),
         read_texts(KSERVE, over_http(TEXTS)),
         read_texts(GRPC, over_grpc(TEXTS)),
         read_texts(REST, over_rest({"pictures": [{"plate": {"text": "A123BC77"}}]})),
     ]
-    assert found == [("A123BC77",)] * 4
+    assert texts == [("A123BC77",)] * 4
 
 
 def test_texts_of_several_pictures_are_in_order() -> None:
@@ -146,15 +151,15 @@ def test_another_answer_has_another_digest(other: list[Tensor]) -> None:
 
 
 def test_times_and_the_order_of_members_do_not_matter_in_json() -> None:
-    one = digest(REST, over_rest({"a": 1, "b": 2}))
-    assert one == digest(
+    answer_digest = digest(REST, over_rest({"a": 1, "b": 2}))
+    assert answer_digest == digest(
         REST, over_rest({"b": 2, "a": 1, "seconds": {"yolo": 1}, "time": "now", "request_id": "7"})
     )
-    assert one != digest(REST, over_rest({"a": 1, "b": 3}))
+    assert answer_digest != digest(REST, over_rest({"a": 1, "b": 3}))
 
 
 @pytest.mark.parametrize("request_", [KSERVE, REST, GRPC])
-@pytest.mark.parametrize("read", [read_texts, digest])
-def test_another_content_cannot_be_read(request_, read) -> None:
+@pytest.mark.parametrize("read_answer", [read_texts, digest])
+def test_another_content_cannot_be_read(request_, read_answer) -> None:
     with pytest.raises(UNREADABLE):
-        read(request_, Reply(ANSWERED, b"<html>"))
+        read_answer(request_, Reply(ANSWERED, b"<html>"))

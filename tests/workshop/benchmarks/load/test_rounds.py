@@ -60,13 +60,13 @@ class Service:
         return Outcome(plates=3)
 
 
-def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Round:
+def measure_service(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Round:
     return measure_round(service.caller, concurrency, seconds)
 
 
 def test_calls_after_the_warm_up_are_counted() -> None:
     service = Service()
-    loop = measured(service)
+    loop = measure_service(service)
     assert list(loop.latencies_ms) == pytest.approx([1e3 * CALL_S] * len(loop.latencies_ms))
     assert len(loop.latencies_ms) >= 10
     assert loop.seconds >= 0.1 - 1e-9
@@ -77,46 +77,46 @@ def test_calls_after_the_warm_up_are_counted() -> None:
 
 def test_usage_is_what_has_grown_between_the_two_ends() -> None:
     service = Service()
-    read = iter([5.0, 12.0])
-    at: list[bool] = []
+    readings = iter([5.0, 12.0])
+    were_all_open: list[bool] = []
 
     def usage() -> Cpu:
-        at.append(service.most_open == 2)
-        return Cpu(server=next(read))
+        were_all_open.append(service.most_open == 2)
+        return Cpu(server=next(readings))
 
     assert measure_round(service.caller, 2, 0.1, usage=usage).cpu_s == Cpu(server=7.0)
-    assert at == [True, True], "everybody is at work"
+    assert were_all_open == [True, True], "everybody is at work"
 
 
 def test_a_round_lasts_until_as_many_calls_as_callers_have_ended() -> None:
     service = Service()
-    assert len(measured(service, concurrency=4, seconds=0.0).latencies_ms) >= 4
+    assert len(measure_service(service, concurrency=4, seconds=0.0).latencies_ms) >= 4
     assert (service.most_open, service.open) == (4, set())
 
 
 def test_memory_is_looked_at_all_the_time() -> None:
     """The call that is measured waits for three looks at it."""
-    looked = threading.Semaphore(0)
-    needed = itertools.chain([0, 3], itertools.repeat(0))
-    seen: list[bool] = []
+    look_count = threading.Semaphore(0)
+    needed_looks = itertools.chain([0, 3], itertools.repeat(0))
+    were_looks_made: list[bool] = []
 
     def send(looks: int) -> Outcome:
-        seen.extend(looked.acquire(timeout=20) for _ in range(looks))
+        were_looks_made.extend(look_count.acquire(timeout=20) for _ in range(looks))
         return Outcome()
 
     @contextmanager
     def caller() -> Iterator[Send]:
-        yield lambda number: send(next(needed))
+        yield lambda number: send(next(needed_looks))
 
-    measure_round(caller, 1, 0.0, look=looked.release)
-    assert seen == [True] * 3
+    measure_round(caller, 1, 0.0, look=look_count.release)
+    assert were_looks_made == [True] * 3
 
 
 def test_failures_are_counted_and_the_first_is_kept() -> None:
     failures = {0: ModelError("one"), 1: ModelError("two")}
-    loop = measured(Service(failures.get))
+    loop = measure_service(Service(failures.get))
     assert (loop.errors, loop.first_error) == (2, "one")
-    always = measured(Service(lambda number: ModelError("broken")), concurrency=2)
+    always = measure_service(Service(lambda number: ModelError("broken")), concurrency=2)
     assert (list(always.latencies_ms), always.errors > 0) == ([], True)
 
 
@@ -143,8 +143,8 @@ def test_rounds_differ_in_their_order_and_repeat_themselves() -> None:
 
 def test_every_round_has_every_cell_once_and_says_how_long_the_rest_takes(capsys) -> None:
     rounds: dict[str, list[Round]] = {}
-    one = Round(2.0, (5.0,), errors=3)
-    assert [*repeat(["cell"], 2, lambda cell: one, rounds)] == [1, 2]
-    assert rounds == {"cell": [one, one]}
-    told = "2/2  cell: 0.5 pictures/s, 3 errors; about 0 s left"
-    assert capsys.readouterr().err.splitlines()[1] == told
+    cell_round = Round(2.0, (5.0,), errors=3)
+    assert [*repeat(["cell"], 2, lambda cell: cell_round, rounds)] == [1, 2]
+    assert rounds == {"cell": [cell_round, cell_round]}
+    expected_line = "2/2  cell: 0.5 pictures/s, 3 errors; about 0 s left"
+    assert capsys.readouterr().err.splitlines()[1] == expected_line

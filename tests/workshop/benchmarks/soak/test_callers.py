@@ -26,7 +26,7 @@ BAD = CheckedRequest("no picture", REQUEST, status="400", words="wanted a JPEG")
 DROPPED = CheckedRequest("hung up", REQUEST, status="dropped", hang_up_s=0.01)
 
 
-def named(name: str) -> CheckedRequest:
+def make_request(name: str) -> CheckedRequest:
     return CheckedRequest(name, REQUEST)
 
 
@@ -36,10 +36,13 @@ def answer(*texts: str) -> Reply:
 
 
 def test_every_tenth_call_is_bad_and_all_are_sent_in_turn() -> None:
-    mix = RequestMix([named(f"good {n}") for n in range(4)], [named("bad 0"), named("bad 1")])
+    mix = RequestMix(
+        [make_request(f"good {number}") for number in range(4)],
+        [make_request("bad 0"), make_request("bad 1")],
+    )
     names = [mix.find(number).name for number in range(2 * EVERY)]
-    assert names[:EVERY] == [*(f"good {n % 4}" for n in range(9)), "bad 0"]
-    assert names[EVERY:] == [*(f"good {n % 4}" for n in range(9, 18)), "bad 1"]
+    assert names[:EVERY] == [*(f"good {number % 4}" for number in range(9)), "bad 0"]
+    assert names[EVERY:] == [*(f"good {number % 4}" for number in range(9, 18)), "bad 1"]
     assert shuffle(mix.good, mix.bad) == shuffle(mix.good, mix.bad) != mix
 
 
@@ -94,10 +97,10 @@ def test_a_record_counts_every_kind_of_call_and_times_good_ones_alone() -> None:
     for number, seconds in ((0, 0.1), (1, 0.3), (EVERY - 1, 9.0), (2 * EVERY - 1, 9.0)):
         record.add(call(number, seconds))
     record.add(call(2, 9.0, "a street: wanted answered, got 503"))
-    counted = Calls(2, 1, 1, 1, p50_ms=pytest.approx(200), p95_ms=pytest.approx(290))
-    assert record.sample() == counted
+    counts = Calls(2, 1, 1, 1, p50_ms=pytest.approx(200), p95_ms=pytest.approx(290))
+    assert record.sample() == counts
     assert record.sample() == Calls(2, 1, 1, 1)
-    assert record.add_up() == counted
+    assert record.add_up() == counts
     assert record.wrong == ["a street: wanted answered, got 503"]
     for _ in range(MAX_DESCRIBED):
         record.add(call(0, 0.0, "wrong"))
@@ -122,14 +125,16 @@ def test_the_right_answer_is_that_of_the_pictures_alone(
     pictures: SentPictures, bad: list[CheckedRequest]
 ) -> None:
     texts = {name: (name,) for name in list_alone(pictures)}
-    good = {one.name: one for one in list_good(pictures, texts)}
-    assert {text for one in good.values() for text in one.texts} == {*texts}
+    good = {request.name: request for request in list_good(pictures, texts)}
+    assert {text for request in good.values() for text in request.texts} == {*texts}
     assert good["street and another by REST form"].texts == ("street", "other")
-    names = {*good, *(one.name for one in bad)}
+    names = {*good, *(request.name for request in bad)}
     assert len(names) == sum(1 for _ in list_good(pictures, texts)) + len(bad)
 
 
 def test_bad_requests_are_refused_or_dropped_over_both_protocols(bad: list[CheckedRequest]) -> None:
-    assert not any(one.is_good for one in bad)
-    over_grpc = [isinstance(one.request, GrpcRequest) for one in bad if one.outcome == "dropped"]
+    assert not any(request.is_good for request in bad)
+    over_grpc = [
+        isinstance(request.request, GrpcRequest) for request in bad if request.outcome == "dropped"
+    ]
     assert sorted(over_grpc) == [False, False, True, True]

@@ -16,7 +16,7 @@ from workshop.benchmarks.soak.report import (
     judge_samples,
     list_roles,
 )
-from workshop.benchmarks.soak.samples import Calls, Held, Sample, plot_samples, tabulate
+from workshop.benchmarks.soak.samples import Calls, HeldResources, Sample, plot_samples, tabulate
 from workshop.benchmarks.soak.trends import (
     Allowance,
     Array,
@@ -32,34 +32,36 @@ def samples(
     leak_kb: float = 0, descriptors: int = 0, p50_late: float = 50, shm_mb: float = 0
 ) -> pd.DataFrame:
     """The table of a run of 10,000 calls, in which the gateway may leak so much with every call."""
-    made = []
+    rows = []
     for number in range(101):
         calls = 100 * number
         roles = {
-            "gateway": Held(80 + leak_kb * calls / 1024, 30 + descriptors * calls // 1000, 12),
-            "yolo": Held(300 + number % 7, 10, 16),
+            "gateway": HeldResources(
+                80 + leak_kb * calls / 1024, 30 + descriptors * calls // 1000, 12
+            ),
+            "yolo": HeldResources(300 + number % 7, 10, 16),
         }
         p50 = 50 if number < 70 else p50_late
-        made.append(
+        rows.append(
             Sample(
                 float(number), Calls(calls, p50_ms=p50, p95_ms=90), roles,
                 {1: "gateway", 2: "yolo"}, 80 + shm_mb * calls / 1000, 40,
             )
         )  # fmt: skip
-    return tabulate(made)
+    return tabulate(rows)
 
 
-def report_of(made: pd.DataFrame, **others: object) -> SoakReport:
-    quiet = SoakReport(MACHINE, 4, 100.0, Calls(10_000), judge_samples(made), None, (), (), (), "")
+def report_of(table: pd.DataFrame, **others: object) -> SoakReport:
+    quiet = SoakReport(MACHINE, 4, 100.0, Calls(10_000), judge_samples(table), None, (), (), (), "")
     return replace(quiet, **others)
 
 
-def growing(made: pd.DataFrame) -> list[tuple[str, str]]:
-    return [(one.of, one.name) for one in report_of(made).growing]
+def growing(table: pd.DataFrame) -> list[tuple[str, str]]:
+    return [(quantity.of, quantity.name) for quantity in report_of(table).growing]
 
 
 @pytest.mark.parametrize(
-    ("made", "found"),
+    ("table", "names"),
     [
         pytest.param(samples(), [], id="nothing"),
         pytest.param(samples(leak_kb=20), [("gateway", "memory_mb")], id="memory"),
@@ -68,8 +70,8 @@ def growing(made: pd.DataFrame) -> list[tuple[str, str]]:
         pytest.param(samples(shm_mb=8), [("/dev/shm", "MiB")], id="shared memory"),
     ],
 )
-def test_each_growing_quantity_is_named(made: pd.DataFrame, found: list[tuple[str, str]]) -> None:
-    assert growing(made) == found
+def test_each_growing_quantity_is_named(table: pd.DataFrame, names: list[tuple[str, str]]) -> None:
+    assert growing(table) == names
 
 
 @pytest.mark.parametrize(
@@ -117,14 +119,14 @@ def test_samples_become_lines_of_a_table_and_a_picture(tmp_path: Path) -> None:
 
 
 def test_a_role_without_a_process_has_zeros_and_a_missing_latency_stays_missing() -> None:
-    late = Sample(1.0, Calls(1, p50_ms=5.0), {"stn": Held(1, 2, 3)}, {}, 0, 0)
+    late = Sample(1.0, Calls(1, p50_ms=5.0), {"stn": HeldResources(1, 2, 3)}, {}, 0, 0)
     table = tabulate([Sample(0.0, Calls(), {}, {}, 0, 0), late])
     assert table["threads stn"].tolist() == [0, 3]
     assert table["p50_ms"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("settings", "message"),
     [
         pytest.param({"calls": 1, "minutes": 1}, "wanted --calls or --minutes", id="both"),
         pytest.param({"calls": 0}, "calls: wanted 1", id="no calls"),
@@ -132,9 +134,9 @@ def test_a_role_without_a_process_has_zeros_and_a_missing_latency_stays_missing(
         pytest.param({"minutes": 1, "every_s": 0}, "every_s: wanted", id="no time between"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused(given: dict[str, float], message: str) -> None:
+def test_a_plan_that_makes_no_sense_is_refused(settings: dict[str, float], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        Plan(**given).check()
+        Plan(**settings).check()
 
 
 def test_without_a_length_a_run_has_a_thousand_calls() -> None:

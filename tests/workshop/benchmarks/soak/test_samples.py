@@ -11,8 +11,8 @@ import pytest
 from tests.workshop.benchmarks.holding import holder
 from workshop.benchmarks.soak.samples import (
     Calls,
-    Held,
-    Measured,
+    HeldResources,
+    MeasuredService,
     Sample,
     find_replaced,
     find_role,
@@ -60,7 +60,7 @@ def test_a_process_without_a_role_counts_as_the_supervisor(helper: tuple[int, in
 
 
 def test_memory_and_descriptors_are_those_of_now() -> None:
-    assert measure(GONE) == Held()
+    assert measure(GONE) == HeldResources()
     assert parse_own_memory(ROLLUP) == 112 + 30
     with holder() as process:
         before = measure(process.pid)
@@ -77,10 +77,10 @@ def test_a_sample_holds_the_whole_tree(helper: tuple[int, int], tmp_path: Path) 
     for name in ("file", "a/b/file"):
         (tmp_path / name).touch()
     calls = Calls(answered=5, refused=1, dropped=1, failed=1)
-    sample = Measured(parent, tmp_path).look(2.5, calls)
+    sample = MeasuredService(parent, tmp_path).look(2.5, calls)
     assert sample.pids == {parent: "supervisor", child: "supervisor"}
     assert sample.roles["supervisor"].threads == 2
-    assert (sample.seconds, sample.calls.ended, sample.shm_mb, sample.files) == (2.5, 8, 0, 2)
+    assert (sample.seconds, sample.calls.total, sample.shm_mb, sample.files) == (2.5, 8, 0, 2)
 
 
 def sample(seconds: float, pids: dict[int, str]) -> Sample:

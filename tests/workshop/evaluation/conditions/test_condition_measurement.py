@@ -8,7 +8,7 @@ import pytest
 from torch import Tensor
 
 from orchestrator.plates import Plate, Plates
-from tests.workshop.evaluation.scripted import TEXT, judged, outcome
+from tests.workshop.evaluation.scripted import TEXT, make_outcomes, outcome
 from workshop.evaluation.conditions.camera_conditions import (
     CONDITIONS,
     EVERY_CONDITION,
@@ -28,7 +28,7 @@ from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG
 from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import RatePoint
 
-NIGHT = next(one for one in CONDITIONS if one.name == "night")
+NIGHT = next(condition for condition in CONDITIONS if condition.name == "night")
 
 
 def read_red(picture: Tensor) -> Answer:
@@ -61,16 +61,19 @@ def test_a_label_goes_with_the_plate_under_every_condition(scenes: list[Scene]) 
         return watched
 
     outcomes = judge_conditions(scenes, read_red, watch)
-    verdicts = {one.name: [o.verdict for o in judged] for one, judged in outcomes.items()}
+    verdicts = {
+        condition.name: [outcome.verdict for outcome in of_condition]
+        for condition, of_condition in outcomes.items()
+    }
     assert verdicts == {condition.name: [READ] for condition in EVERY_CONDITION}
     assert labels[0] == (1, f"1 of {len(EVERY_CONDITION)}, as it is")
     assert len(labels) == len(EVERY_CONDITION)
 
 
 def test_the_mean_weighs_every_condition_of_the_table_alike() -> None:
-    lost = [outcome(WRONG), outcome(MISSED)]
-    result = measure_conditions(judged({NIGHT: lost, TURNS_DEG[30]: lost}))
-    (night,) = (one for one in result.each if one.name == "night")
+    outcomes = [outcome(WRONG), outcome(MISSED)]
+    result = measure_conditions(make_outcomes({NIGHT: outcomes, TURNS_DEG[30]: outcomes}))
+    (night,) = (condition for condition in result.each if condition.name == "night")
     assert (night.std.read_rate, night.std.wrong_of_shown) == (0, 1)
     assert result.mean.name == "mean of 16"
     assert result.mean.std.read_rate == 15 / 16
@@ -79,8 +82,8 @@ def test_the_mean_weighs_every_condition_of_the_table_alike() -> None:
 
 def test_scores_are_held_to_the_truth_under_each_condition_and_over_all() -> None:
     unsure = [outcome(NOT_SHOWN, 0.45), outcome(WRONG, 0.95)]
-    result = measure_conditions(judged({NIGHT: unsure}))
-    ece = {one.name: one.ece for one in result.each}
+    result = measure_conditions(make_outcomes({NIGHT: unsure}))
+    ece = {condition.name: condition.ece for condition in result.each}
     assert ece["as it is"] == pytest.approx(0.1)
     assert ece["night"] == pytest.approx((0.55 + 0.95) / 2)
     # 30 right at 0.9 and one wrong at 0.95 share a bin, one right at 0.45 has its own
@@ -88,7 +91,7 @@ def test_scores_are_held_to_the_truth_under_each_condition_and_over_all() -> Non
 
 
 def test_a_sweep_has_a_point_for_each_strength_in_order() -> None:
-    result = measure_conditions(judged({SMEARS_PX[21]: [outcome(MISSED), outcome(READ)]}))
+    result = measure_conditions(make_outcomes({SMEARS_PX[21]: [outcome(MISSED), outcome(READ)]}))
     assert [point.x for point in result.by_smear_px] == [0, 3, 6, 9, 12, 15, 21]
     assert [point.bin for point in result.by_turn_deg][:2] == ["-30", "-20"]
     last = result.by_smear_px[-1]
@@ -97,8 +100,10 @@ def test_a_sweep_has_a_point_for_each_strength_in_order() -> None:
 
 
 def test_widths_are_those_of_the_picture_as_it_is_times_the_factor() -> None:
-    lost = [outcome(MISSED)]
-    result = measure_conditions(judged({SIZES[0.2]: lost, SIZES[0.25]: lost}, plates=1))
+    outcomes = [outcome(MISSED)]
+    result = measure_conditions(
+        make_outcomes({SIZES[0.2]: outcomes, SIZES[0.25]: outcomes}, plates=1)
+    )
     points = {point.bin: point for point in result.by_width_px}
     assert {name: (point.x, point.plates, point.read) for name, point in points.items()} == {
         "20-25": (20, 1, 0),
@@ -112,17 +117,19 @@ def test_widths_are_those_of_the_picture_as_it_is_times_the_factor() -> None:
 
 
 def test_a_plate_that_is_never_found_has_the_width_of_its_region() -> None:
-    lost = judged({one: [outcome(MISSED)] for one in EVERY_CONDITION})
-    points = measure_conditions(lost).by_width_px
+    outcomes = make_outcomes({condition: [outcome(MISSED)] for condition in EVERY_CONDITION})
+    points = measure_conditions(outcomes).by_width_px
     assert points[-1] == RatePoint("60-80", 60, 1, 0, 0, 0, points[-1].high)
     assert [point.x for point in points[:2]] == [12, 17.4]  # 15 and 19.8 share a bin
 
 
 OURS = measure_conditions(
-    judged({CONDITIONS[1]: [outcome(WRONG), outcome(READ)], SMEARS_PX[3]: [outcome(MISSED)] * 2})
+    make_outcomes(
+        {CONDITIONS[1]: [outcome(WRONG), outcome(READ)], SMEARS_PX[3]: [outcome(MISSED)] * 2}
+    )
 )
 THEIRS = measure_conditions(
-    judged(
+    make_outcomes(
         {CONDITIONS[1]: [outcome(NOT_SHOWN), outcome(MISSED)], SIZES[0.2]: [outcome(MISSED)] * 2}
     )
 )

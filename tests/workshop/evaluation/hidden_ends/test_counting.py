@@ -64,8 +64,8 @@ def test_at_most_the_right_end_of_a_plate_is_hidden(kind: str) -> None:
     quad = np.array([[100.0, 80.0], [300.0, 80.0], [300.0, 120.0], [100.0, 120.0]])
     picture = np.full((200, 400, 3), (0, 255, 0), np.uint8)
     hidden = hide(np.random.default_rng(0), picture, quad, kind)
-    left = round(300 - 200 * (MAX_HIDDEN + 0.04))
-    assert (hidden[:, :left] == picture[:, :left]).all()
+    left_x = round(300 - 200 * (MAX_HIDDEN + 0.04))
+    assert (hidden[:, :left_x] == picture[:, :left_x]).all()
     assert (hidden.shape[1] < picture.shape[1]) == (kind == EDGE)
 
 

@@ -20,9 +20,9 @@ def hide(kind: str, share: float = 0.2, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("kind", COVERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cover_hides_the_plates_right_end_and_nothing_left_of_it(kind: str, seed: int) -> None:
-    changed = hide(kind, seed=seed)
-    assert changed[81:119, 268:298].all()  # the last fifth begins at 260; the edge is slanted
-    assert not changed[:, :232].any()
+    is_changed = hide(kind, seed=seed)
+    assert is_changed[81:119, 268:298].all()  # the last fifth begins at 260; the edge is slanted
+    assert not is_changed[:, :232].any()
 
 
 @pytest.mark.parametrize("kind", ["dirt", "snow"])
@@ -35,9 +35,9 @@ def test_dirt_and_snow_lie_on_the_plate_alone(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["post", "car"])
 def test_posts_and_cars_are_higher_than_the_plate(kind: str) -> None:
-    changed = hide(kind)
-    assert changed[10, 250:310].any()
-    assert changed[190, 250:310].any()
+    is_changed = hide(kind)
+    assert is_changed[10, 250:310].any()
+    assert is_changed[190, 250:310].any()
 
 
 def test_a_cover_beyond_the_picture_is_clipped() -> None:

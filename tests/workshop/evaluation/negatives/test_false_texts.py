@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from orchestrator.plates import Plate, Plates
-from workshop.evaluation.negatives.false_texts import PHOTO, SURROUNDINGS, View, tally
-from workshop.rendering.plateless.plateless_pictures import Placed
+from workshop.evaluation.negatives.false_texts import (
+    PHOTO,
+    SURROUNDINGS,
+    SearchedPicture,
+    collect_alarms,
+)
+from workshop.rendering.plateless.plateless_pictures import PlacedThing
 
 GREY = np.full((90, 160, 3), 90, np.uint8)
 BOX = (20.0, 20.0, 60.0, 30.0)
@@ -27,38 +32,43 @@ def plate(*candidates: tuple[str, float], xyxy: tuple[float, ...] = BOX) -> Plat
     ],
 )
 def test_a_box_on_no_plate_is_a_false_alarm(plates, count: int) -> None:
-    counted = tally([(View("a", GREY, plates), Plates((plate(("A123BC77", 0.9)),)))], 0.5)
-    assert len(counted.alarms) == count
+    alarms = collect_alarms(
+        [(SearchedPicture("a", GREY, plates), Plates((plate(("A123BC77", 0.9)),)))], 0.5
+    )
+    assert len(alarms.alarms) == count
 
 
 @pytest.mark.parametrize(
-    ("placed", "cause"),
+    ("things", "cause"),
     [
         pytest.param(None, PHOTO, id="not known"),
         pytest.param((), SURROUNDINGS, id="nothing there"),
-        pytest.param((Placed("grille", (50, 0, 99, 99)),), SURROUNDINGS, id="a quarter in it"),
-        pytest.param((Placed("grille", (40, 0, 99, 99)),), "grille", id="half in it"),
+        pytest.param((PlacedThing("grille", (50, 0, 99, 99)),), SURROUNDINGS, id="a quarter in it"),
+        pytest.param((PlacedThing("grille", (40, 0, 99, 99)),), "grille", id="half in it"),
         pytest.param(
-            (Placed("grille", (40, 0, 99, 99)), Placed("advert", (0, 0, 99, 99))), "advert",
+            (PlacedThing("grille", (40, 0, 99, 99)), PlacedThing("advert", (0, 0, 99, 99))),
+            "advert",
             id="in two",
         ),
     ],
-)  # fmt: skip
-def test_the_cause_is_the_thing_that_most_of_the_box_lies_in(placed, cause: str) -> None:
-    counted = tally([(View("a", GREY, placed=placed), Plates((plate(),)))], 0.5)
-    assert [alarm.cause for alarm in counted.alarms] == [cause]
+)
+def test_the_cause_is_the_thing_that_most_of_the_box_lies_in(things, cause: str) -> None:
+    alarms = collect_alarms([(SearchedPicture("a", GREY, things=things), Plates((plate(),)))], 0.5)
+    assert [alarm.cause for alarm in alarms.alarms] == [cause]
 
 
 def test_texts_are_shown_from_the_threshold_on_surest_first() -> None:
     first = Plates((plate(("A123BC77", 0.5)), plate(("B123BC77", 0.8)), plate()))
-    counted = tally([(View("a", GREY), first), (View("b", GREY), Plates())], 0.6)
-    assert [one.text for one in counted.shown(0.5)] == ["B123BC77", "A123BC77"]
-    assert [one.text for one in counted.shown(0.51)] == ["B123BC77"]
-    assert (counted.pictures, counted.pictures_shown(0.5)) == (2, 1)
-    assert [alarm.tile is not None for alarm in counted.alarms] == [False, True, False]
+    alarms = collect_alarms(
+        [(SearchedPicture("a", GREY), first), (SearchedPicture("b", GREY), Plates())], 0.6
+    )
+    assert [alarm.text for alarm in alarms.list_shown(0.5)] == ["B123BC77", "A123BC77"]
+    assert [alarm.text for alarm in alarms.list_shown(0.51)] == ["B123BC77"]
+    assert (alarms.pictures, alarms.count_pictures(0.5)) == (2, 1)
+    assert [alarm.tile is not None for alarm in alarms.alarms] == [False, True, False]
 
 
 def test_things_are_counted_by_their_kinds() -> None:
-    things = (Placed("grille", BOX), Placed("grille", BOX), Placed("advert", BOX))
-    counted = tally([(View("a", GREY, placed=things), Plates())], 0.5)
-    assert counted.placed == {"grille": 2, "advert": 1}
+    things = (PlacedThing("grille", BOX), PlacedThing("grille", BOX), PlacedThing("advert", BOX))
+    alarms = collect_alarms([(SearchedPicture("a", GREY, things=things), Plates())], 0.5)
+    assert alarms.thing_counts == {"grille": 2, "advert": 1}

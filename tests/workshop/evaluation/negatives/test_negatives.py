@@ -36,11 +36,11 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_every_text_on_a_rendered_picture_is_wrong(tmp_path: Path) -> None:
-    done = count("--count", 3, "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.output
-    assert "rendered: 3 pictures, 3 detections of no plate, 3 texts shown" in done.output
-    assert "texts shown per 1,000 pictures: 1000.0" in done.output
-    assert "95 % interval 438.5 to 1000.0" in done.output
+    result = count("--count", 3, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "rendered: 3 pictures, 3 detections of no plate, 3 texts shown" in result.output
+    assert "texts shown per 1,000 pictures: 1000.0" in result.output
+    assert "95 % interval 438.5 to 1000.0" in result.output
     sheet = cv2.imread(str(tmp_path / "out/rendered_shown_1.png"))
     assert sheet.shape[1] > 3 * 400
     assert (tmp_path / "out/.gitignore").read_text() == "*\n"
@@ -48,9 +48,9 @@ def test_every_text_on_a_rendered_picture_is_wrong(tmp_path: Path) -> None:
 
 def test_labelled_plates_of_photos_are_left_out(data: Path, tmp_path: Path) -> None:
     photos = ("--pictures", data / "images/val", "--labels", data / "labels/val")
-    done = count("--count", 0, *photos, "--out", tmp_path)
-    assert "photos: 2 pictures, 1 detections of no plate, 1 texts shown" in done.output
-    header, row, *_ = done.output.split("threshold", 1)[1].splitlines()
+    result = count("--count", 0, *photos, "--out", tmp_path)
+    assert "photos: 2 pictures, 1 detections of no plate, 1 texts shown" in result.output
+    header, row, *_ = result.output.split("threshold", 1)[1].splitlines()
     assert header.strip() == "no plate, photos"
     assert row.split() == ["0.3", "1"]
 
@@ -58,15 +58,15 @@ def test_labelled_plates_of_photos_are_left_out(data: Path, tmp_path: Path) -> N
 def test_the_written_list_sets_plates_aside(data: Path, tmp_path: Path) -> None:
     photos = ("--pictures", data / "images/val", "--labels", data / "labels/val")
     count("--count", 0, *photos, "--out", tmp_path)
-    shown = tmp_path / "photos_shown.csv"
-    assert shown.read_text().splitlines()[1].startswith("1.png,")
-    done = count("--count", 0, *photos, "--ignore", shown, "--out", tmp_path)
-    assert "2 pictures, 0 detections of no plate, 0 texts shown" in done.output
+    list_file = tmp_path / "photos_shown.csv"
+    assert list_file.read_text().splitlines()[1].startswith("1.png,")
+    result = count("--count", 0, *photos, "--ignore", list_file, "--out", tmp_path)
+    assert "2 pictures, 0 detections of no plate, 0 texts shown" in result.output
 
 
 def test_a_threshold_hides_texts(tmp_path: Path) -> None:
-    done = count("--count", 1, "--text-threshold", 0.99, "--out", tmp_path)
-    assert "1 detections of no plate, 0 texts shown from a score of 0.99 on" in done.output
+    result = count("--count", 1, "--text-threshold", 0.99, "--out", tmp_path)
+    assert "1 detections of no plate, 0 texts shown from a score of 0.99 on" in result.output
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,6 @@ def test_a_threshold_hides_texts(tmp_path: Path) -> None:
     ],
 )
 def test_data_that_is_missing_is_told(arguments: list[object], message: str, tmp_path) -> None:
-    done = count(*arguments, "--out", tmp_path)
-    assert done.exit_code == 2
-    assert message in done.output
+    result = count(*arguments, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert message in result.output

@@ -19,18 +19,25 @@ TEXT, OTHER = "A123BC77", "M456OP199"
 def truth_of(text: str, y: float = 100) -> TruthPass:
     """Return a vehicle that drives to the right for two seconds, at two frames a second."""
     boxes = tuple(
-        TruthBox(n, n / 2, (50 + 150 * n, y - 10, 150 + 150 * n, y + 10), readable=True)
-        for n in range(5)
+        TruthBox(
+            number,
+            number / 2,
+            (50 + 150 * number, y - 10, 150 + 150 * number, y + 10),
+            readable=True,
+        )
+        for number in range(5)
     )
     return TruthPass(text, 0.0, 2.0, boxes)
 
 
 def events(text: str, y: float = 100) -> list[PassEvent]:
-    return follow(new_tracker(), [(n / 2, [plate((100 + 150 * n, y), text)]) for n in range(5)])
+    return follow(
+        new_tracker(), [(number / 2, [plate((100 + 150 * number, y), text)]) for number in range(5)]
+    )
 
 
-def judge(told: list[PassEvent], *passes: TruthPass) -> ClipOutcome:
-    return judge_clip(Truth("crossing", "day", 2.0, (1000, 500), passes), told)
+def judge(events: list[PassEvent], *passes: TruthPass) -> ClipOutcome:
+    return judge_clip(Truth("crossing", "day", 2.0, (1000, 500), passes), events)
 
 
 def test_a_pass_that_was_read_is_found_and_exact() -> None:
@@ -67,7 +74,9 @@ def test_a_table_has_a_row_for_each_condition() -> None:
 def test_speeds_of_moving_vehicles_are_compared_with_the_truth() -> None:
     outcome = judge(events(TEXT), replace(truth_of(TEXT), speed_kmh=40.0))
     assert outcome.speeds == ((40.0, None, None),)
-    told = replace(outcome, speeds=((40.0, 44.0, 3.0), (40.0, 38.0, 3.0), (40.0, None, None)))
-    (row,) = speed_table([told]).splitlines()[1:]
+    measured_outcome = replace(
+        outcome, speeds=((40.0, 44.0, 3.0), (40.0, 38.0, 3.0), (40.0, None, None))
+    )
+    (row,) = speed_table([measured_outcome]).splitlines()[1:]
     assert " ".join(row.split()) == "crossing 3 2 7.5 % 10.0 % 10.0 % 50.0 %"
     assert judge(events(TEXT), replace(truth_of(TEXT), speed_kmh=0.0)).speeds == ()

@@ -20,7 +20,7 @@ from workshop.reporting.files import read_report, write_report
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
+def publication(tmp_path_factory: pytest.TempPathFactory) -> Published:
     """A plate; a place without one is set aside, and the predecessor's pair is ours."""
     folder = tmp_path_factory.mktemp("data")
     data = write_scenes(folder, "A123BC77")
@@ -32,19 +32,19 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
         return measure(Sources(data, data, WEIGHTS, folder / "reports", unlabelled))
 
 
-def test_every_run_has_what_the_pages_show(published: Published) -> None:
-    runs = published.runs
+def test_every_run_has_what_the_pages_show(publication: Published) -> None:
+    runs = publication.runs
     both = {OURS, "float32", "torchscript", "640", "800"}
-    assert {name for name, run in runs.items() if run.reading} == {
+    assert {name for name, figures in runs.items() if figures.reading} == {
         *both, PREDECESSOR, PREDECESSOR_ALL,
     }  # fmt: skip
-    assert {name for name, run in runs.items() if run.detection} == {*both, AS_LABELLED}
-    assert {name for name, run in runs.items() if run.conditions} == {OURS, PREDECESSOR}
-    assert "| as it is | 100.0 % | 0.0 % |" in write_conditions(published)
+    assert {name for name, figures in runs.items() if figures.detection} == {*both, AS_LABELLED}
+    assert {name for name, figures in runs.items() if figures.conditions} == {OURS, PREDECESSOR}
+    assert "| as it is | 100.0 % | 0.0 % |" in write_conditions(publication)
 
 
-def test_runs_differ_by_what_their_names_say(published: Published) -> None:
-    runs = published.runs
+def test_runs_differ_by_what_their_names_say(publication: Published) -> None:
+    runs = publication.runs
     assert {name: runs[name].engines["yolo"] for name in (OURS, "float32", "torchscript")} == {
         OURS: "openvino-int8", "float32": "openvino", "torchscript": "torchscript",
     }  # fmt: skip
@@ -54,18 +54,18 @@ def test_runs_differ_by_what_their_names_say(published: Published) -> None:
     assert ignored == {OURS: 1, AS_LABELLED: 0}
 
 
-def test_the_same_pair_wins_and_loses_nothing(published: Published) -> None:
-    test = published.against_predecessor
+def test_the_same_pair_wins_and_loses_nothing(publication: Published) -> None:
+    test = publication.against_predecessor
     assert (test.plates, test.won, test.lost, test.p_value) == (1, 0, 0, 1.0)
 
 
-def test_no_plate_is_published(published: Published, tmp_path: Path) -> None:
-    write_report(published, tmp_path / "figures.json")
+def test_no_plate_is_published(publication: Published, tmp_path: Path) -> None:
+    write_report(publication, tmp_path / "figures.json")
     text = (tmp_path / "figures.json").read_text()
-    assert published.runs[OURS].reading.std.read == 1
+    assert publication.runs[OURS].reading.std.read == 1
     assert "A123BC77" not in text
     assert "0.png" not in text
-    assert read_report(Published, tmp_path / "figures.json") == published
+    assert read_report(Published, tmp_path / "figures.json") == publication
 
 
 def test_some_of_the_data_is_not_enough(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def test_signs_without_glyphs_are_drawn_in_a_font() -> None:
 def test_a_wide_row_is_narrowed_to_its_room() -> None:
     board = np.zeros((60, 200, 3), np.uint8)
     stamp(board, np.full((20, 400), 255, np.uint8), (100, 30), (9, 8, 7), 120)
-    painted = (board == (9, 8, 7)).all(axis=2)
-    assert cv2.boundingRect(painted.astype(np.uint8)) == (40, 20, 120, 20)
+    is_painted = (board == (9, 8, 7)).all(axis=2)
+    assert cv2.boundingRect(is_painted.astype(np.uint8)) == (40, 20, 120, 20)
 
 
 def test_a_row_beyond_its_board_is_refused() -> None:

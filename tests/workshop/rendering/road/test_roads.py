@@ -25,19 +25,19 @@ def roads() -> list[Scene]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_labels_lie_in_the_picture_with_a_text_each(roads: list[Scene], seed: int) -> None:
-    drawn = roads[seed]
-    count = len(drawn.texts)
-    assert drawn.texts == tuple(TEXTS[:count])
-    assert drawn.picture.shape == (*SIZE_WH[::-1], 3)
-    assert drawn.quads.shape == (count, 4, 2)
-    assert (drawn.quads > 0).all()
-    assert (drawn.quads < SIZE_WH).all()
-    np.testing.assert_allclose(drawn.xyxy[:, :2], drawn.quads.min(axis=1))
-    np.testing.assert_allclose(drawn.xyxy[:, 2:], drawn.quads.max(axis=1))
+    road = roads[seed]
+    count = len(road.texts)
+    assert road.texts == tuple(TEXTS[:count])
+    assert road.picture.shape == (*SIZE_WH[::-1], 3)
+    assert road.quads.shape == (count, 4, 2)
+    assert (road.quads > 0).all()
+    assert (road.quads < SIZE_WH).all()
+    np.testing.assert_allclose(road.xyxy[:, :2], road.quads.min(axis=1))
+    np.testing.assert_allclose(road.xyxy[:, 2:], road.quads.max(axis=1))
 
 
 def test_plates_are_small_and_some_lie_aslant(roads: list[Scene]) -> None:
-    quads = np.concatenate([one.quads for one in roads])
+    quads = np.concatenate([road.quads for road in roads])
     along = quads[:, 1] - quads[:, 0]
     widths = np.linalg.norm(along, axis=1)
     angles = np.abs(np.rad2deg(np.arctan2(along[:, 1], along[:, 0])))
@@ -62,9 +62,9 @@ def test_a_plate_is_where_its_corners_are(turn_deg: tuple[float, float, float]) 
     view = Viewpoint((-float(pan), -8.0, 2.2), turn_deg, 800.0, (1280, 960))
     layer, quad = draw_body(view, Stand((0.0, 0.0), 0.0, 1.6, (0.2, 0.2)), car)
     rows, columns = np.nonzero(layer.light[:, :, :3].min(axis=2) > 127)
-    seen = np.array([columns + layer.left, rows + layer.top]) + 0.5
-    np.testing.assert_allclose(seen.min(axis=1), quad.min(axis=0), atol=1.5)
-    np.testing.assert_allclose(seen.max(axis=1), quad.max(axis=0), atol=1.5)
+    plate_points = np.array([columns + layer.left, rows + layer.top]) + 0.5
+    np.testing.assert_allclose(plate_points.min(axis=1), quad.min(axis=0), atol=1.5)
+    np.testing.assert_allclose(plate_points.max(axis=1), quad.max(axis=0), atol=1.5)
 
 
 def test_a_leaning_cabin_does_not_move_the_plate() -> None:

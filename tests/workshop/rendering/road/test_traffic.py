@@ -17,8 +17,11 @@ def test_a_course_is_interpolated_and_has_ends() -> None:
 @pytest.mark.parametrize("scenario", [pytest.param(name, id=name) for name in SCENARIOS])
 def test_the_same_seed_gives_the_same_courses(scenario: str) -> None:
     first, second = (SCENARIOS[scenario](np.random.default_rng(3), ROAD) for _ in range(2))
-    assert [one.front for one in first] == [one.front for one in second]
-    assert all(np.array_equal(a.places, b.places) for a, b in zip(first, second, strict=True))
+    assert [course.front for course in first] == [course.front for course in second]
+    assert all(
+        np.array_equal(first_course.places, second_course.places)
+        for first_course, second_course in zip(first, second, strict=True)
+    )
 
 
 def test_vehicles_that_follow_each_other_keep_their_distance() -> None:

@@ -48,9 +48,9 @@ def test_a_lens_bends_points_and_pictures_alike() -> None:
     light = np.zeros((240, 320, 3), np.float32)
     light[40:45, 250:255] = 255
     rows, columns = np.nonzero(view.through_lens(light)[:, :, 0] > 127)
-    seen = np.array([columns.mean(), rows.mean()]) + 0.5
-    np.testing.assert_allclose(view.bend(np.array([[252.5, 42.5]]))[0], seen, atol=0.5)
-    assert abs(seen[0] - 252.5) > 2
+    center = np.array([columns.mean(), rows.mean()]) + 0.5
+    np.testing.assert_allclose(view.bend(np.array([[252.5, 42.5]]))[0], center, atol=0.5)
+    assert abs(center[0] - 252.5) > 2
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -31,33 +31,35 @@ def with_plate() -> Light:
 @pytest.mark.parametrize("change", [rain, snow, fog, rolling])
 def test_what_falls_changes_a_copy(change: Change) -> None:
     light = with_plate()
-    seen = change(np.random.default_rng(1), light)
-    assert seen.shape == light.shape
-    assert np.isfinite(seen).all()
-    assert np.abs(seen - light).max() > 2
+    changed_light = change(np.random.default_rng(1), light)
+    assert changed_light.shape == light.shape
+    assert np.isfinite(changed_light).all()
+    assert np.abs(changed_light - light).max() > 2
     assert np.array_equal(light, with_plate())
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_infrared_is_grey_and_its_plates_shine(seed: int) -> None:
-    seen = infrared(np.random.default_rng(seed), with_plate(), [QUAD])
-    assert np.allclose(seen[:, :, 0], seen[:, :, 2])
-    assert seen[43:47, 45:75].mean() > 1.5 * seen[:30].mean()
+    changed_light = infrared(np.random.default_rng(seed), with_plate(), [QUAD])
+    assert np.allclose(changed_light[:, :, 0], changed_light[:, :, 2])
+    assert changed_light[43:47, 45:75].mean() > 1.5 * changed_light[:30].mean()
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_night_is_dark_and_no_bluer_than_day(seed: int) -> None:
     day = with_plate()
-    seen = night(np.random.default_rng(seed), day, [QUAD])
-    assert seen[:30].mean() < 0.75 * day[:30].mean()
-    blue, green, red = seen[:30].reshape(-1, 3).mean(axis=0)
+    changed_light = night(np.random.default_rng(seed), day, [QUAD])
+    assert changed_light[:30].mean() < 0.75 * day[:30].mean()
+    blue, green, red = changed_light[:30].reshape(-1, 3).mean(axis=0)
     assert blue < green < red
 
 
 def test_a_lamp_is_brightest_where_it_is_and_blooms_around() -> None:
-    seen = shine(np.random.default_rng(0), np.zeros((90, 160, 3), "f4"), [(50, 30, 4, (200,) * 3)])
-    assert seen[30, 50, 0] > 100
-    assert seen[30, 50, 0] > seen[30, 57, 0] > seen[30, 80, 0]
+    changed_light = shine(
+        np.random.default_rng(0), np.zeros((90, 160, 3), "f4"), [(50, 30, 4, (200,) * 3)]
+    )
+    assert changed_light[30, 50, 0] > 100
+    assert changed_light[30, 50, 0] > changed_light[30, 57, 0] > changed_light[30, 80, 0]
 
 
 def test_a_sensor_adds_as_much_noise_as_it_is_told() -> None:

@@ -29,12 +29,12 @@ def test_an_end_of_the_plate_is_hidden_as_far_as_its_text(photo: Photo, seed: in
     hidden = hide_end(np.random.default_rng(seed), photo)
     assert (photo.picture == before).all()
     middle = [hidden[round(120 + (x - 100) / 10), x] for x in range(100, 300)]
-    changed = np.flatnonzero((np.array(middle) != 250).any(axis=1)) / 200
-    is_left = changed.mean() < 0.5
-    if is_left:
-        assert HIDDEN_LEFT[0] - 0.01 <= changed.max() <= HIDDEN_LEFT[1] + 0.01
+    changed_shares = np.flatnonzero((np.array(middle) != 250).any(axis=1)) / 200
+    is_left_hidden = changed_shares.mean() < 0.5
+    if is_left_hidden:
+        assert HIDDEN_LEFT[0] - 0.01 <= changed_shares.max() <= HIDDEN_LEFT[1] + 0.01
     else:
-        assert HIDDEN_RIGHT[0] - 0.01 <= changed.min() <= HIDDEN_RIGHT[1] + 0.01
+        assert HIDDEN_RIGHT[0] - 0.01 <= changed_shares.min() <= HIDDEN_RIGHT[1] + 0.01
 
 
 def test_what_hides_it_is_a_post_or_all_beyond(photo: Photo) -> None:
@@ -81,9 +81,9 @@ def test_the_detector_box_is_round_the_plate_and_never_exact(
 def test_a_frame_by_the_angle_in_a_box_is_turned_as_its_plate(degrees: int) -> None:
     rng, quad = np.random.default_rng(2), plate(degrees, lines=2)
     frames = [frame_inside_box(rng, quad) for _ in range(MANY)]
-    found = [np.rad2deg(np.arctan2(*frame[::-1, 0])) for frame in frames]
-    assert np.mean(found) == pytest.approx(degrees, abs=0.5)
-    assert 1 < np.std(found) < 2
+    angles_deg = [np.rad2deg(np.arctan2(*frame[::-1, 0])) for frame in frames]
+    assert np.mean(angles_deg) == pytest.approx(degrees, abs=0.5)
+    assert 1 < np.std(angles_deg) < 2
     corners = corners_of(np.stack(frames))
     off = np.linalg.norm(corners - quad, axis=2).mean(axis=1) / 200
     assert 0.02 < np.median(off) < 0.12

@@ -56,9 +56,9 @@ def test_a_plate_seen_straight_on_is_a_rectangle(width_px: float, shape, half_wh
 def test_a_plate_warped_onto_a_picture_covers_its_quadrilateral_only() -> None:
     behind, plate = np.zeros((60, 80, 3), np.uint8), np.full((112, 520, 3), 200, np.uint8)
     quad = np.array([[20.0, 20], [60, 20], [60, 30], [20, 30]])
-    seen = warp(plate, behind, quad)
-    assert seen[25, 40].tolist() == [200] * 3
-    assert seen[40, 40].tolist() == [0] * 3
+    result = warp(plate, behind, quad)
+    assert result[25, 40].tolist() == [200] * 3
+    assert result[40, 40].tolist() == [0] * 3
     assert behind.max() == 0
 
 
@@ -98,31 +98,31 @@ def square_photo() -> Photo:
 
 
 def test_a_plate_of_two_lines_is_found_at_the_first_look_and_read_at_the_second() -> None:
-    one = square_photo()
-    looks = [cut_sample(np.random.default_rng(seed), one) for seed in range(12)]
+    photo = square_photo()
+    looks = [cut_sample(np.random.default_rng(seed), photo) for seed in range(12)]
     for look in looks:
-        assert look.text == ("" if np.isfinite(look.corners).all() else one.text)
-    assert {look.text for look in looks} == {"", one.text}
+        assert look.text == ("" if np.isfinite(look.corners).all() else photo.text)
+    assert {look.text for look in looks} == {"", photo.text}
 
 
 def test_at_a_second_look_the_corners_are_where_the_frame_says() -> None:
-    one = photograph_plate(np.random.default_rng(3), "ru_car")
+    photo = photograph_plate(np.random.default_rng(3), "ru_car")
     for seed in range(20):
-        look = cut_sample(np.random.default_rng(seed), one, again=1.0)
+        look = cut_sample(np.random.default_rng(seed), photo, again=1.0)
         # The plate nearly fills the crop: a frame has little room, and is a little off.
         assert np.abs(np.abs(look.corners) - [0.89, 0.71]).max() < 0.7
 
 
 def test_a_scene_tells_where_its_plates_are() -> None:
     texts = ("A123BC77", "M456OP199", "AB12345")
-    drawn = scene(texts, (640, 480), seed=1)
-    assert drawn.picture.shape == (480, 640, 3)
-    assert drawn.texts == texts
-    assert (drawn.xyxy[:, :2] >= 0).all()
-    assert (drawn.xyxy[:, 2:] <= [640, 480]).all()
-    assert np.allclose(drawn.xyxy[:, :2], drawn.quads.min(axis=1))
-    x0, y0, x1, y1 = drawn.xyxy[0].round().astype(int)
-    plate = drawn.picture[y0 + 2 : y1 - 2, x0 + 2 : x1 - 2]
+    street = scene(texts, (640, 480), seed=1)
+    assert street.picture.shape == (480, 640, 3)
+    assert street.texts == texts
+    assert (street.xyxy[:, :2] >= 0).all()
+    assert (street.xyxy[:, 2:] <= [640, 480]).all()
+    assert np.allclose(street.xyxy[:, :2], street.quads.min(axis=1))
+    x0, y0, x1, y1 = street.xyxy[0].round().astype(int)
+    plate = street.picture[y0 + 2 : y1 - 2, x0 + 2 : x1 - 2]
     assert np.median(plate) > 170
     assert plate.min() < 90
 

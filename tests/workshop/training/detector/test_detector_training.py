@@ -26,10 +26,10 @@ def test_export_writes_the_moving_average_as_float32(tmp_path: Path) -> None:
     average = {"weight": torch.ones(2, dtype=torch.float16), "count": torch.tensor(3)}
     torch.save({"model": {"weight": torch.zeros(2)}, "ema": average}, tmp_path / "best.pt")
     export_average(tmp_path / "best.pt", tmp_path / "yolo.pt")
-    written = torch.load(tmp_path / "yolo.pt", weights_only=True)
-    assert written["weight"].dtype == torch.float32
-    assert written["weight"].tolist() == [1, 1]
-    assert written["count"].dtype == torch.int64
+    tensors = torch.load(tmp_path / "yolo.pt", weights_only=True)
+    assert tensors["weight"].dtype == torch.float32
+    assert tensors["weight"].tolist() == [1, 1]
+    assert tensors["count"].dtype == torch.int64
 
 
 @pytest.fixture
@@ -89,9 +89,11 @@ def test_a_resumed_run_is_the_same_as_one_without_a_break(pictures: Path, tmp_pa
 
     interrupt_at(1, recipe, broken)
     run(recipe, broken, resume=True)
-    first, second = (torch.load(run / "last.pt", weights_only=True) for run in (whole, broken))
-    assert first["epoch"] == second["epoch"] == 2
-    torch.testing.assert_close(second["model"], first["model"], rtol=0, atol=0)
+    whole_state, broken_state = (
+        torch.load(run / "last.pt", weights_only=True) for run in (whole, broken)
+    )
+    assert whole_state["epoch"] == broken_state["epoch"] == 2
+    torch.testing.assert_close(broken_state["model"], whole_state["model"], rtol=0, atol=0)
     assert load("yolo", broken)  # the run's folder can be served from
     assert (broken / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
     run(replace(recipe, training=replace(QUICK, epochs=3)), broken, resume=True)
@@ -125,7 +127,7 @@ PICTURE = np.random.default_rng(0).integers(60, 200, (96, 128, 3), dtype=np.uint
 LABELS = np.array([[0, 0.5, 0.5, 0.25, 0.1]])
 
 
-def changed(share: float, labels: np.ndarray = LABELS, seed: int = 0) -> list[bool]:
+def draw_changes(share: float, labels: np.ndarray = LABELS, seed: int = 0) -> list[bool]:
     np.random.seed(seed)  # noqa: NPY002 - yolov5 seeds this generator
     weather = Weather(share)
     return [not np.array_equal(weather(PICTURE, labels)[0], PICTURE) for _ in range(40)]
@@ -133,7 +135,7 @@ def changed(share: float, labels: np.ndarray = LABELS, seed: int = 0) -> list[bo
 
 @pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0, 0), (0.5, 10, 30), (1.0, 38, 40)])
 def test_so_many_pictures_are_changed(share: float, least: int, most: int) -> None:
-    assert least <= sum(changed(share)) <= most
+    assert least <= sum(draw_changes(share)) <= most
 
 
 def test_pictures_keep_their_size_and_labels_stay() -> None:
@@ -144,5 +146,5 @@ def test_pictures_keep_their_size_and_labels_stay() -> None:
 
 
 def test_the_epochs_seed_decides() -> None:
-    assert changed(0.5, seed=1) == changed(0.5, seed=1)
-    assert changed(0.5, seed=1) != changed(0.5, seed=2)
+    assert draw_changes(0.5, seed=1) == draw_changes(0.5, seed=1)
+    assert draw_changes(0.5, seed=1) != draw_changes(0.5, seed=2)

@@ -22,19 +22,19 @@ from workshop.training.reader.crops import RealCrop
 
 def draw_ends(count: int) -> list[EndSample]:
     """Draw noise in place of plates; hidden ends are dark at the right."""
-    seen = np.random.default_rng(3).normal(0, 1, (count, VIEWS, *INPUT_HW)).astype(np.float32)
-    seen[::2, :, :, 70:] -= 2
-    return [EndSample(views, index % 2 == 0) for index, views in enumerate(seen)]
+    noise = np.random.default_rng(3).normal(0, 1, (count, VIEWS, *INPUT_HW)).astype(np.float32)
+    noise[::2, :, :, 70:] -= 2
+    return [EndSample(views, index % 2 == 0) for index, views in enumerate(noise)]
 
 
 def test_the_service_reads_the_trained_network_and_weighs_alike(tmp_path: Path) -> None:
     samples = draw_ends(8)
     network = train(samples, 10, seed=0)
     save(network, tmp_path / "ends.npz")
-    seen = np.stack([sample.seen[0] for sample in samples])
-    odds = weigh_ends(seen, read_layers(tmp_path / "ends.npz"))
+    views = np.stack([sample.views[0] for sample in samples])
+    odds = weigh_ends(views, read_layers(tmp_path / "ends.npz"))
     with torch.no_grad():
-        assert network(torch.from_numpy(seen[:, None])).numpy() == pytest.approx(odds, abs=1e-4)
+        assert network(torch.from_numpy(views[:, None])).numpy() == pytest.approx(odds, abs=1e-4)
     assert min(odds[::2]) > max(odds[1::2])
 
 
@@ -73,10 +73,10 @@ def photograph(digits: int) -> RealCrop:
     rng = np.random.default_rng({2: 1, 3: 10}[digits])
     photo = photograph_plate(rng, "ru_car", widths_px=(200, 220))
     assert len(photo.text) == 6 + digits
-    return cut(photo)
+    return cut_crop(photo)
 
 
-def cut(photo: Photo) -> RealCrop:
+def cut_crop(photo: Photo) -> RealCrop:
     (x0, y0), (x1, y1) = photo.quad.min(axis=0), photo.quad.max(axis=0)
     x, y = 0.05 * (x1 - x0), 0.2 * (y1 - y0)
     rows, columns = slice(round(y0 - y), round(y1 + y)), slice(round(x0 - x), round(x1 + x))
@@ -115,16 +115,16 @@ def test_the_command_writes_the_network_and_judges_it(
 
 
 @pytest.mark.parametrize(
-    ("out", "said"),
+    ("out", "message"),
     [
         pytest.param("no/ends.npz", "out: wanted a folder that is there, got no", id="no folder"),
         pytest.param("ends.npz", "wanted hidden and whole ends, got one kind", id="one kind"),
     ],
 )
 def test_what_cannot_be_trained_is_said_in_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: str, said: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: str, message: str
 ) -> None:
     monkeypatch.setattr(command, "draw", lambda _: (draw_ends(1), {}))
     with pytest.raises(SystemExit, match="2"):
         command.main(["--out", out])
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -36,8 +36,12 @@ def logits(evidence: float) -> torch.Tensor:
 @pytest.mark.parametrize("boast", [0.5, 2.0])
 def test_the_temperature_undoes_what_the_network_boasts(boast: float) -> None:
     right = {0.6: 6, 0.8: 8, 0.9: 9}  # of ten
-    lattices = [logits(boast * np.log(p / (1 - p))) for p in right for _ in range(10)]
-    texts = [TEXT if n < count else TEXT[:-1] + "1" for count in right.values() for n in range(10)]
+    lattices = [logits(boast * np.log(score / (1 - score))) for score in right for _ in range(10)]
+    texts = [
+        TEXT if number < count else TEXT[:-1] + "1"
+        for count in right.values()
+        for number in range(10)
+    ]
     assert fit_temperature(torch.stack(lattices), texts, RUSSIAN) == pytest.approx(boast, rel=0.05)
 
 
@@ -62,8 +66,8 @@ def test_a_calibrated_network_gives_divided_logits() -> None:
     before = lprnet(crops)
     scale_logits(lprnet, 0.5)
     torch.testing.assert_close(lprnet(crops), 2 * before)
-    assert [r.raw_text for r in decode(lprnet(crops), GRAMMAR)] == [
-        r.raw_text for r in decode(before, GRAMMAR)
+    assert [reading.raw_text for reading in decode(lprnet(crops), GRAMMAR)] == [
+        reading.raw_text for reading in decode(before, GRAMMAR)
     ]
 
 
@@ -80,7 +84,9 @@ def test_a_plate_is_scored_by_the_layouts_of_as_many_lines_as_it_has() -> None:
 
 def plates_of(count: int) -> RealPlates | None:
     picture = np.zeros((56, 220, 3), np.uint8)
-    crops = tuple(RealCrop(f"{n}.png", picture, f"A{n:03d}AA77") for n in range(count))
+    crops = tuple(
+        RealCrop(f"{number}.png", picture, f"A{number:03d}AA77") for number in range(count)
+    )
     return RealPlates(crops, RUSSIA) if crops else None
 
 

@@ -23,7 +23,7 @@ def networks() -> Infer:
     return load_networks()
 
 
-def rendered(view: View) -> tuple[torch.Tensor, Quad]:
+def render_view(view: View) -> tuple[torch.Tensor, Quad]:
     """A plate on a grey wall, (400, 600, 3) uint8 BGR, and its corners in the picture."""
     wall = np.full((400, 600, 3), 90, np.uint8)
     quad = view.quad() + np.array([300, 200])
@@ -58,7 +58,7 @@ def seen_at(networks: Infer, quad: Quad) -> Infer:
     ],
 )
 def test_corners_lie_at_the_corners_of_the_plate(networks: Infer, view: View) -> None:
-    picture, quad = rendered(view)
+    picture, quad = render_view(view)
     (plate,) = recognize(picture, seen_at(networks, quad))
     assert plate.text == "M456OP199"
     off = np.abs(np.array(plate.corners) - quad).mean(axis=0)

@@ -8,7 +8,13 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
-from workshop.training.reader.crops import Dropped, inner_box, read_crops, read_data, write_dropped
+from workshop.training.reader.crops import (
+    DroppedLabel,
+    inner_box,
+    read_crops,
+    read_data,
+    write_dropped,
+)
 from workshop.training.reader.reader_recipe import ReaderData
 
 RUSSIAN = russian()
@@ -34,10 +40,10 @@ def test_labels_that_cannot_be_used_are_named_with_the_reason(tmp_path: Path) ->
     crops, dropped = read_crops(tmp_path, table, 7, RUSSIAN)
     assert [crop.name for crop in crops] == ["1.png"]
     assert dropped == [
-        Dropped(str(table), "2.png", "A123BC77", "6 of 9 votes, wanted 7"),
-        Dropped(str(table), "3.png", "A123", "no plate format"),
-        Dropped(str(table), "4.png", "A124BC77", "no such file"),
-        Dropped(str(table), "5.png", "A125BC77", "no picture"),
+        DroppedLabel(str(table), "2.png", "A123BC77", "6 of 9 votes, wanted 7"),
+        DroppedLabel(str(table), "3.png", "A123", "no plate format"),
+        DroppedLabel(str(table), "4.png", "A124BC77", "no such file"),
+        DroppedLabel(str(table), "5.png", "A125BC77", "no picture"),
     ]
 
 
@@ -48,7 +54,7 @@ def test_a_table_without_a_label_to_use_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "got"),
+    ("text", "found_content"),
     [
         pytest.param("file,text\n1.png,A123BC77\n", "the columns file,text$", id="crop"),
         pytest.param("crop,plate\n1.png,A123BC77\n", "the columns crop,plate$", id="text"),
@@ -57,35 +63,39 @@ def test_a_table_without_a_label_to_use_is_an_error(tmp_path: Path) -> None:
         pytest.param("crop,text,corners\n1.png,A123BC77,1 2 3\n", "", id="corners"),
     ],
 )
-def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str, got: str) -> None:
+def test_a_table_of_other_columns_is_an_error(
+    tmp_path: Path, text: str, found_content: str
+) -> None:
     (tmp_path / "labels.csv").write_text(text)
-    with pytest.raises(SettingsError, match=rf"labels\.csv: wanted a CSV of crop,text, got.*{got}"):
+    with pytest.raises(
+        SettingsError, match=rf"labels\.csv: wanted a CSV of crop,text, got.*{found_content}"
+    ):
         read_crops(tmp_path, tmp_path / "labels.csv", 7, RUSSIAN)
 
 
 @pytest.mark.parametrize(
-    ("written", "lines"),
+    ("label", "lines"),
     [pytest.param("A01", 1, id="one"), pytest.param("A/01", 2, id="told"),
      pytest.param("0A1", 2, id="of two alone")],
 )  # fmt: skip
 def test_a_text_of_one_line_or_two_has_one_unless_a_break_is_told(
-    tmp_path: Path, written: str, lines: int
+    tmp_path: Path, label: str, lines: int
 ) -> None:
     wide, square = PlateFormat("wide", ("LDD",)), PlateFormat("square", ("L/DD", "D/LD"))
     formats = Formats("01A", (wide, square))
-    table = write_labels(tmp_path, f"1.png,{written}")
+    table = write_labels(tmp_path, f"1.png,{label}")
     cv2.imwrite(str(tmp_path / "1.png"), np.zeros((80, 110, 3), np.uint8))
     (crop,), _ = read_crops(tmp_path, table, 7, formats)
-    assert (crop.text, crop.lines) == (written.replace("/", ""), lines)
+    assert (crop.text, crop.lines) == (label.replace("/", ""), lines)
 
 
 def test_corners_are_read_where_the_table_has_them(tmp_path: Path) -> None:
     rows = ("1.png,A111AA11,1 2 101 3 100 22 2 21", "2.png,B222BB22,")
     table = write_labels(tmp_path, *rows, header="crop,text,corners")
-    told, untold = read_crops(tmp_path, table, 7, RUSSIAN)[0]
-    assert told.quad.tolist() == [[1, 2], [101, 3], [100, 22], [2, 21]]
-    height, width = untold.picture.shape[:2]
-    low, high = untold.quad[0].tolist(), untold.quad[2].tolist()
+    labelled_crop, other_crop = read_crops(tmp_path, table, 7, RUSSIAN)[0]
+    assert labelled_crop.quad.tolist() == [[1, 2], [101, 3], [100, 22], [2, 21]]
+    height, width = other_crop.picture.shape[:2]
+    low, high = other_crop.quad[0].tolist(), other_crop.quad[2].tolist()
     assert low == pytest.approx([width * 0.05 / 1.1, height * 0.2 / 1.4])
     assert high == pytest.approx([width * 1.05 / 1.1, height * 1.2 / 1.4])
 
@@ -111,20 +121,22 @@ def test_a_folder_of_its_own_is_measured_on_and_its_texts_are_not_learned(
     tmp_path: Path, caplog
 ) -> None:
     caplog.set_level("INFO")
-    checked = tmp_path / "checked"
-    write_labels(checked, "a.png,B222BB22", "b.png,nothing")
+    checked_folder = tmp_path / "checked"
+    write_labels(checked_folder, "a.png,B222BB22", "b.png,nothing")
     rows = "11_1.png,A111AA11", "12_1.png,A111AA11", "13_1.png,B222BB22"
-    data = read_data(data_of(tmp_path / "crops", *rows, validation=checked), RUSSIAN, train=True)
+    data = read_data(
+        data_of(tmp_path / "crops", *rows, validation=checked_folder), RUSSIAN, train=True
+    )
     assert [crop.name for crop in data.held_out] == ["a.png"]
     assert [crop.name for crop in data.training] == ["11_1.png", "12_1.png"]
-    assert [one.crop for one in data.dropped] == ["b.png"]
-    assert f"held out 1 real crops to measure on: those of {checked}" in caplog.messages
+    assert [label.crop for label in data.dropped] == ["b.png"]
+    assert f"held out 1 real crops to measure on: those of {checked_folder}" in caplog.messages
 
 
 def test_a_run_of_rendered_plates_is_measured_on_real_ones_too(tmp_path: Path) -> None:
-    checked = tmp_path / "checked"
-    write_labels(checked, "a.png,B222BB22")
-    data = read_data(ReaderData(validation=checked), RUSSIAN, train=False)
+    checked_folder = tmp_path / "checked"
+    write_labels(checked_folder, "a.png,B222BB22")
+    data = read_data(ReaderData(validation=checked_folder), RUSSIAN, train=False)
     assert (len(data.training), len(data.held_out)) == (0, 1)
 
 
@@ -134,14 +146,16 @@ def test_crops_that_are_all_held_out_leave_nothing_to_learn(tmp_path: Path) -> N
 
 
 def test_photos_without_a_number_are_held_out_too(tmp_path: Path) -> None:
-    rows = [f"photo{n}_1.png,A{n}AA11" for n in range(100, 300)]
+    rows = [f"photo{number}_1.png,A{number}AA11" for number in range(100, 300)]
     data = read_data(data_of(tmp_path, *rows), RUSSIAN, train=True)
     assert len(data.training) + len(data.held_out) == 200
     assert 5 < len(data.held_out) < 40
 
 
 def test_the_first_dropped_labels_are_told_and_all_are_in_a_table(tmp_path: Path, caplog) -> None:
-    dropped = [Dropped("labels.csv", f"{n}.png", "A1", "no plate format") for n in range(12)]
+    dropped = [
+        DroppedLabel("labels.csv", f"{number}.png", "A1", "no plate format") for number in range(12)
+    ]
     write_dropped(dropped, tmp_path)
     assert caplog.messages[0] == "left out 0.png, text 'A1': no plate format"
     assert caplog.messages[10:] == [

@@ -6,7 +6,7 @@ import torch
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
-from workshop.evaluation.checkpoints import UNTOLD
+from workshop.evaluation.checkpoints import UNNAMED_ALPHABET
 from workshop.training.reader.initial_weights import CONTEXT, adapt, take_weights
 from workshop.training.reader.reader_trainer import Reader, save_reader
 
@@ -32,12 +32,12 @@ def test_weights_of_a_published_checkpoint_can_be_started_from(tmp_path: Path) -
 
 
 def test_a_reader_that_does_not_tell_its_alphabet_is_one_from_before_diplomats(tmp_path) -> None:
-    reader = Reader(len(UNTOLD) + 1)
+    reader = Reader(len(UNNAMED_ALPHABET) + 1)
     torch.save(reader.stn.state_dict(), tmp_path / "stn.pth")
     torch.save(reader.lprnet.state_dict(), tmp_path / "lprnet.pth")
     fresh = start(Reader(24), tmp_path)
-    kept = [*range(22), 23]  # all but the D
-    assert torch.equal(fresh.lprnet.container.bias[kept], reader.lprnet.container.bias)
+    kept_columns = [*range(22), 23]  # all but the D
+    assert torch.equal(fresh.lprnet.container.bias[kept_columns], reader.lprnet.container.bias)
 
 
 @torch.no_grad()
@@ -47,8 +47,8 @@ def test_a_wider_reader_starts_as_what_it_starts_from(tmp_path: Path) -> None:
     write(tmp_path, narrow)
     start(wide, tmp_path)
     crops = torch.randn(3, 3, 24, 94)
-    for got, wanted in zip(wide(crops), narrow(crops), strict=True):
-        torch.testing.assert_close(got, wanted)
+    for wide_output, narrow_output in zip(wide(crops), narrow(crops), strict=True):
+        torch.testing.assert_close(wide_output, narrow_output)
 
 
 def test_the_new_weights_of_a_wider_reader_learn_at_once(tmp_path: Path) -> None:
@@ -87,10 +87,10 @@ def test_another_alphabet_keeps_columns_of_shared_characters_too() -> None:
     state = {"container.weight": torch.arange(3.0 * (CONTEXT + 3)).view(3, CONTEXT + 3, 1, 1)}
     fresh = {"container.weight": torch.full((3, CONTEXT + 3, 1, 1), -1.0)}
     result = adapt(state, fresh, "AB", "XB")["container.weight"][..., 0, 0]
-    given = state["container.weight"][..., 0, 0]
+    first_weights = state["container.weight"][..., 0, 0]
     assert (result[0] == -1).all()
-    assert torch.equal(result[1, :CONTEXT], given[1, :CONTEXT])
-    assert result[1, CONTEXT:].tolist() == [0, *given[1, CONTEXT + 1 :].tolist()]
+    assert torch.equal(result[1, :CONTEXT], first_weights[1, :CONTEXT])
+    assert result[1, CONTEXT:].tolist() == [0, *first_weights[1, CONTEXT + 1 :].tolist()]
 
 
 def test_without_formats_the_weights_say_their_alphabet(tmp_path: Path) -> None:

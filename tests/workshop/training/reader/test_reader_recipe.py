@@ -52,8 +52,8 @@ def test_a_run_by_the_clock_is_done_when_its_minutes_are_over() -> None:
 def test_a_detector_makes_the_epochs_that_its_minutes_allow(
     minutes: float | None, spent_s: float, epochs: int
 ) -> None:
-    planned = DetectorSchedule(minutes=minutes).replan(5, spent_s, epoch_s=30)
-    assert planned.epochs == epochs
+    schedule = DetectorSchedule(minutes=minutes).replan(5, spent_s, epoch_s=30)
+    assert schedule.epochs == epochs
 
 
 def test_a_teacher_and_a_mean_want_a_start() -> None:

@@ -95,7 +95,7 @@ Finished = tuple[ReaderData, Path]
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, little: None) -> Finished:
+def finished_run(tmp_path_factory: pytest.TempPathFactory, little: None) -> Finished:
     """The data and the folder of a finished run; one of its labels has no crop."""
     folder = tmp_path_factory.mktemp("finished")
     data = write_crops(folder)
@@ -127,9 +127,9 @@ def interrupt_at(step: int, recipe: ReaderRecipe, out: Path) -> None:
 
 @pytest.mark.usefixtures("only_trained")
 def test_a_resumed_run_with_workers_is_the_same_as_one_without_a_break(
-    tmp_path: Path, finished: Finished
+    tmp_path: Path, finished_run: Finished
 ) -> None:
-    data, whole = finished
+    data, whole = finished_run
     interrupt_at(3, quick(data), tmp_path)
     run(quick(data, replace(QUICK, workers=2)), tmp_path, resume=True)
     first, second = (
@@ -177,11 +177,11 @@ def test_a_rehearsal_measures_every_set_and_ships_the_mean_that_reads_most(
     state = torch.load(out / "checkpoint.pt", weights_only=True)
     stn = torch.load(out / "stn.pth", weights_only=True)
     new, start = (state[part] for part in ("average", "start"))
-    wanted = (
+    expected_weight = (
         record.share * new["module.stn.fc_loc.0.weight"]
         + (1 - record.share) * start["stn.fc_loc.0.weight"]
     )
-    torch.testing.assert_close(stn["fc_loc.0.weight"], wanted, rtol=0, atol=1e-6)
+    torch.testing.assert_close(stn["fc_loc.0.weight"], expected_weight, rtol=0, atol=1e-6)
     assert record.steps == 6
     assert record.weights.keys() == {"stn.pth", "lprnet.pth"}
 
@@ -189,12 +189,12 @@ def test_a_rehearsal_measures_every_set_and_ships_the_mean_that_reads_most(
 def test_a_teacher_is_in_the_checkpoint_and_in_no_file_that_is_served(rehearsed: Finished) -> None:
     _, out = rehearsed
     assert "teacher_average" in torch.load(out / "checkpoint.pt", weights_only=True)
-    served = [line.split()[1] for line in (out / "SHA256SUMS").read_text().splitlines()]
+    listed_files = [line.split()[1] for line in (out / "SHA256SUMS").read_text().splitlines()]
     shapes = {
         name: len(torch.load(out / name, weights_only=True)) for name in ("stn.pth", "lprnet.pth")
     }
     assert shapes == {name: len(torch.load(WEIGHTS / name, weights_only=True)) for name in shapes}
-    assert {name for name in served if name.endswith((".pt", ".pth"))} == {*shapes, "yolo.pt"}
+    assert {name for name in listed_files if name.endswith((".pt", ".pth"))} == {*shapes, "yolo.pt"}
 
 
 @pytest.mark.usefixtures("only_trained")
@@ -245,7 +245,7 @@ def test_the_blind_sets_choose_the_mean() -> None:
 
 @pytest.mark.usefixtures("only_trained")
 @pytest.mark.parametrize(
-    ("weights", "share", "taught"),
+    ("weights", "share", "learns_corners"),
     [
         pytest.param(None, 0.5, True, id="from random weights"),
         pytest.param(WEIGHTS, 0.5, False, id="fine-tuning"),
@@ -258,14 +258,14 @@ def test_stn_learns_the_corners_first_where_it_knows_none(
     monkeypatch: pytest.MonkeyPatch,
     weights: Path | None,
     share: float,
-    taught: bool,
+    learns_corners: bool,
 ) -> None:
     lessons: list[CornerSchedule] = []
-    monkeypatch.setattr(reader, "teach_corners", lambda *given: lessons.append(given[2]))
+    monkeypatch.setattr(reader, "teach_corners", lambda *arguments: lessons.append(arguments[2]))
     monkeypatch.setattr(reader, "train", lambda *_: None)
     recipe = quick(data, replace(ONE_STEP, real_share=share))
     run(replace(recipe, start=weights), tmp_path / "run", resume=False)
-    assert lessons == [FEW_CORNERS] * taught
+    assert lessons == [FEW_CORNERS] * learns_corners
 
 
 def test_real_plates_alone_need_crops() -> None:
@@ -336,8 +336,8 @@ def test_real_plates_alone_need_no_renderer(tmp_path: Path, caplog) -> None:
     assert "no picture for the health check" in caplog.text
 
 
-def test_the_start_and_every_checkpoint_are_measured(finished: Finished) -> None:
-    _, out = finished
+def test_the_start_and_every_checkpoint_are_measured(finished_run: Finished) -> None:
+    _, out = finished_run
     rows = [row.split(",") for row in (out / "metrics.csv").read_text().splitlines()[1:]]
     assert [(row[0], row[3], row[4]) for row in rows] == [
         (step, *plates)
@@ -347,17 +347,17 @@ def test_the_start_and_every_checkpoint_are_measured(finished: Finished) -> None
     assert (out / "metrics.png").read_text() == "6"
 
 
-def test_a_finished_run_can_be_served_and_names_dropped_labels(finished: Finished) -> None:
-    data, out = finished
+def test_a_finished_run_can_be_served_and_names_dropped_labels(finished_run: Finished) -> None:
+    data, out = finished_run
     assert all(load(name, out) for name in ("yolo", "stn", "lprnet"))
     rows = (out / "dropped.csv").read_text().splitlines()
     assert rows[1:] == [f"{data.labels},99_1.png,A123BC77,no such file"]
 
 
 @pytest.mark.usefixtures("only_trained")
-def test_a_finished_run_can_be_extended(tmp_path: Path, finished: Finished, caplog) -> None:
+def test_a_finished_run_can_be_extended(tmp_path: Path, finished_run: Finished, caplog) -> None:
     caplog.set_level("INFO")
-    data, before = finished
+    data, before = finished_run
     out = shutil.copytree(before, tmp_path / "run")
     run(quick(data, replace(QUICK, steps=5)), out, resume=True)
     assert torch.load(out / "checkpoint.pt", weights_only=True)["step"] == 5
@@ -374,11 +374,11 @@ def test_a_fine_tuning_begins_with_the_weights_it_is_given(
     slow = replace(ONE_STEP, rate=1e-9, checked=20)
     run(ReaderRecipe(WEIGHTS, data=data, training=slow), tmp_path / "run", resume=False)
     tuned = torch.load(tmp_path / "run" / "checkpoint.pt", weights_only=True)["reader"]
-    given = torch.load(WEIGHTS / "lprnet.pth", weights_only=True)
+    first_weights = torch.load(WEIGHTS / "lprnet.pth", weights_only=True)
     torch.testing.assert_close(
-        tuned["lprnet.container.weight"], given["container.weight"], rtol=0, atol=1e-6
+        tuned["lprnet.container.weight"], first_weights["container.weight"], rtol=0, atol=1e-6
     )
-    rendered = (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1].split(",")
-    assert rendered[:5] == ["0", "", "", "rendered", "20"]
-    assert rendered[5] == rendered[6]
-    assert float(rendered[6]) > 0.45
+    row = (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1].split(",")
+    assert row[:5] == ["0", "", "", "rendered", "20"]
+    assert row[5] == row[6]
+    assert float(row[6]) > 0.45

@@ -31,7 +31,7 @@ def crop_of(text: str, shade: float = 1.0) -> RealCrop:
 
 
 @pytest.mark.parametrize(
-    ("groups", "most", "wanted"),
+    ("groups", "most", "expected_shares"),
     [
         pytest.param("aab", 1.0, {"a": 2 / 3, "b": 1 / 3}, id="no limit"),
         pytest.param("aaaab", 0.5, {"a": 0.5, "b": 0.5}, id="two at the limit"),
@@ -40,11 +40,14 @@ def crop_of(text: str, shade: float = 1.0) -> RealCrop:
     ],
 )
 def test_no_group_has_more_than_its_share(
-    groups: str, most: float, wanted: dict[str, float]
+    groups: str, most: float, expected_shares: dict[str, float]
 ) -> None:
     shares = capped_shares(list(groups), most)
-    sums = {group: shares[[one == group for one in groups]].sum() for group in wanted}
-    assert sums == pytest.approx(wanted)
+    sums = {
+        group: shares[[group_of_crop == group for group_of_crop in groups]].sum()
+        for group in expected_shares
+    }
+    assert sums == pytest.approx(expected_shares)
     assert shares.sum() == pytest.approx(1)
 
 
@@ -66,14 +69,16 @@ def test_a_new_code_has_as_many_digits_and_changes_its_field_only(text: str) -> 
     donors = group_donors([crop_of("K456MH50"), crop_of("K456MH750")], russian())
     rng, codes = np.random.default_rng(0), set()
     for _ in range(20):
-        changed = replace_code(rng, crop, donors, russia())
-        codes.add(changed.text[6:])
-        assert changed.text[:6] == "A123BC"
-        assert len(changed.text) == len(text)
-        assert np.array_equal(changed.picture[:, :140], crop.picture[:, :140])
+        changed_crop = replace_code(rng, crop, donors, russia())
+        codes.add(changed_crop.text[6:])
+        assert changed_crop.text[:6] == "A123BC"
+        assert len(changed_crop.text) == len(text)
+        assert np.array_equal(changed_crop.picture[:, :140], crop.picture[:, :140])
         field = (slice(12, 49), slice(165, 205))
-        assert not np.array_equal(changed.picture[field], crop.picture[field])
-        assert changed.picture[field].mean() == pytest.approx(crop.picture[field].mean(), abs=20)
+        assert not np.array_equal(changed_crop.picture[field], crop.picture[field])
+        assert changed_crop.picture[field].mean() == pytest.approx(
+            crop.picture[field].mean(), abs=20
+        )
     assert {"50", "750"} & codes
     assert len(codes) > 5
 
@@ -96,11 +101,11 @@ def test_characters_are_found_where_the_corners_are_off(
     edges = locate(off_by(crop_of(text), *off_mm), len(text) - 6)
     assert edges is not None
     scale = 520 / (520 + off_mm[1] - off_mm[0])
-    seen = (
+    columns = (
         np.array(places_in_row(Style(), text[:6], row_of_number(len(text) - 6))) - off_mm[0]
     ) * scale
-    assert (edges[1:-1] < seen[1:, 0] + 5).all()
-    assert (edges[1:-1] > seen[:-1, 1] - 5).all()
+    assert (edges[1:-1] < columns[1:, 0] + 5).all()
+    assert (edges[1:-1] > columns[:-1, 1] - 5).all()
 
 
 def test_characters_that_cannot_be_told_apart_are_not_found() -> None:
@@ -118,13 +123,20 @@ def test_a_plate_gets_characters_of_others_and_keeps_its_kinds_and_region() -> N
     assert set(places.of_crops) == {crop.name for crop in crops}
     rng, texts = np.random.default_rng(0), set()
     for _ in range(12):
-        changed = exchange(rng, crops[0], places)
-        texts.add(changed.text)
-        assert changed.text[6:] == "77"
-        assert [c.isdigit() for c in changed.text] == [c.isdigit() for c in TEXTS[0]]
-        assert np.array_equal(changed.picture[:, 165:], crops[0].picture[:, 165:])
-        wanted, old = (crop_of(text).picture[9:52, 15:155] for text in (changed.text, TEXTS[0]))
-        if changed.text != TEXTS[0]:
-            seen = changed.picture[9:52, 15:155].astype(int)
-            assert np.abs(seen - wanted).mean() < 0.7 * np.abs(seen - old).mean()
+        changed_crop = exchange(rng, crops[0], places)
+        texts.add(changed_crop.text)
+        assert changed_crop.text[6:] == "77"
+        assert [character.isdigit() for character in changed_crop.text] == [
+            character.isdigit() for character in TEXTS[0]
+        ]
+        assert np.array_equal(changed_crop.picture[:, 165:], crops[0].picture[:, 165:])
+        drawn_pixels, old_pixels = (
+            crop_of(text).picture[9:52, 15:155] for text in (changed_crop.text, TEXTS[0])
+        )
+        if changed_crop.text != TEXTS[0]:
+            changed_pixels = changed_crop.picture[9:52, 15:155].astype(int)
+            assert (
+                np.abs(changed_pixels - drawn_pixels).mean()
+                < 0.7 * np.abs(changed_pixels - old_pixels).mean()
+            )
     assert len(texts) > 6

@@ -33,34 +33,34 @@ def numbered(rng: np.random.Generator) -> Sample:
 KINDS = [Kind(numbered, 8, seed=3), Kind(numbered, 5, seed=4)]
 
 
-def drawn(pools: Pools, times: int) -> list[list[str]]:
+def draw_texts(pools: Pools, times: int) -> list[list[str]]:
     with closing(pools):
         return [pools.draw().texts for _ in range(times)]
 
 
 def test_a_pool_replaces_its_oldest_samples() -> None:
     kind = Kind(numbered, 100, seed=0)  # 17 new ones with every draw
-    first, second = map(set, drawn(Pools([kind], size=4), 2))
+    first, second = map(set, draw_texts(Pools([kind], size=4), 2))
     assert len(first) == len(second) == 4
     assert not first & second
 
 
 def test_a_draw_has_some_of_each_kind() -> None:
-    (texts,) = drawn(Pools(KINDS, size=1), 1)
+    (texts,) = draw_texts(Pools(KINDS, size=1), 1)
     assert len(texts) == 13
     assert len(set(texts[:8])) == len(set(texts[8:])) == 1
     assert texts[0] != texts[8]
 
 
 def test_a_sample_comes_from_its_seed_and_its_number_alone() -> None:
-    (texts,) = drawn(Pools([Kind(numbered, 1, seed=3)], size=1), 1)
+    (texts,) = draw_texts(Pools([Kind(numbered, 1, seed=3)], size=1), 1)
     assert texts == [numbered(np.random.default_rng([3, 0, 0])).text]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_pools_that_begin_later_give_what_they_would_have_given(workers: int) -> None:
-    whole = drawn(Pools(KINDS, size=40), 5)
-    assert drawn(Pools(KINDS, size=40, step=3, workers=workers), 2) == whole[3:]
+    whole = draw_texts(Pools(KINDS, size=40), 5)
+    assert draw_texts(Pools(KINDS, size=40, step=3, workers=workers), 2) == whole[3:]
 
 
 def test_corners_follow_a_crop_that_is_moved() -> None:
@@ -73,8 +73,8 @@ def test_corners_follow_a_crop_that_is_moved() -> None:
     total = light.sum(dim=(1, 2))
     x = (light.sum(dim=1) @ torch.arange(94.0)) / total
     y = (light.sum(dim=2) @ torch.arange(24.0)) / total
-    seen = torch.stack([(x + 0.5) / 47 - 1, (y + 0.5) / 12 - 1], dim=1)
-    torch.testing.assert_close(seen, corners[:, 0], rtol=0, atol=0.05)
+    light_places = torch.stack([(x + 0.5) / 47 - 1, (y + 0.5) / 12 - 1], dim=1)
+    torch.testing.assert_close(light_places, corners[:, 0], rtol=0, atol=0.05)
     assert (corners[:, 0] - corner).abs().max() > 0.05
 
 

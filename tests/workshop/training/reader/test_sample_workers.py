@@ -32,18 +32,18 @@ def test_rendered_samples_do_not_depend_on_the_process_that_makes_them() -> None
 
 
 def test_workers_are_processes_of_their_own() -> None:
-    made = make_batch(process_named, 64, 0, workers=2)
-    assert len(set(made.texts)) in {1, 2}  # who is quick takes what the other would have
-    assert str(os.getpid()) not in made.texts
+    batch = make_batch(process_named, 64, 0, workers=2)
+    assert len(set(batch.texts)) in {1, 2}  # who is quick takes what the other would have
+    assert str(os.getpid()) not in batch.texts
 
 
 def test_without_workers_this_process_makes_the_samples_when_they_are_asked_for() -> None:
-    asked = count()
-    made = make_samples([(process_named, 0)], ([(0, number)] for number in asked), 0)
-    ((job, sample),) = next(made)
+    numbers = count()
+    samples = make_samples([(process_named, 0)], ([(0, number)] for number in numbers), 0)
+    ((job, sample),) = next(samples)
     assert job == (0, 0)
     assert sample.text == str(os.getpid())
-    assert next(asked) == 1
+    assert next(numbers) == 1
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -53,9 +53,9 @@ def test_a_sources_error_is_the_callers(workers: int) -> None:
 
 
 def test_closing_ends_the_workers() -> None:
-    made = make_samples([(process_named, 0)], ([(0, n)] for n in count()), 2)
-    pids = {int(sample.text) for _ in range(8) for _, sample in next(made)}
-    made.close()
+    samples = make_samples([(process_named, 0)], ([(0, number)] for number in count()), 2)
+    pids = {int(sample.text) for _ in range(8) for _, sample in next(samples)}
+    samples.close()
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
 
 
@@ -92,8 +92,8 @@ def test_ctrl_c_ends_the_workers_without_a_word_of_theirs() -> None:
     assert process.stdout
     pids = process.stdout.readline().split()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
-    _, said = process.communicate(timeout=30)
-    assert said.count("KeyboardInterrupt") == 1
+    _, error_output = process.communicate(timeout=30)
+    assert error_output.count("KeyboardInterrupt") == 1
     deadline = time.monotonic() + 10
     while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -65,36 +65,40 @@ def test_a_small_plate_is_turned_before_it_is_shrunk() -> None:
     """Turned afterwards, its strokes would lose a fifth of their contrast."""
     striped = crop_of(CORNERS)
     striped.picture[:, ::14] = striped.picture[:, 1::14] = striped.picture[:, 2::14] = 0
-    seen = [
+    pictures = [
         photograph_again(np.random.default_rng(seed), striped, small_share=1.0).picture
         for seed in range(60)
     ]
-    contrasts = [np.abs(np.diff(one[len(one) // 2, :, 0].astype(int))).mean() for one in seen]
+    contrasts = [
+        np.abs(np.diff(picture[len(picture) // 2, :, 0].astype(int))).mean() for picture in pictures
+    ]
     assert np.median(contrasts) > 38
 
 
 def test_no_region_is_drawn_too_often_and_some_plates_get_another_code() -> None:
-    texts = [f"A{n:03d}AA35" for n in range(30)] + [f"B{n:03d}BB{code}" for n, code in
-             enumerate(range(36, 56))]  # fmt: skip
+    texts = [f"A{number:03d}AA35" for number in range(30)]
+    texts += [f"B{number:03d}BB{code}" for number, code in enumerate(range(36, 56))]
     crops = tuple(replace(crop_of(CORNERS), text=text) for text in texts)
     rng = np.random.default_rng(0)
     even = RealPlates(crops, RUSSIA, most_of_region=0.1)
-    drawn = Counter(even.draw(rng).text[-2:] for _ in range(600))
-    assert 0.05 < drawn["35"] / 600 < 0.15
+    region_counts = Counter(even.draw(rng).text[-2:] for _ in range(600))
+    assert 0.05 < region_counts["35"] / 600 < 0.15
     other = RealPlates(crops, RUSSIA, most_of_region=0.1, new_codes=1.0)
-    changed = [other.draw(rng) for _ in range(20)]
-    assert not {crop.text for crop in changed} & {*texts}
+    changed_crops = [other.draw(rng) for _ in range(20)]
+    assert not {crop.text for crop in changed_crops} & {*texts}
     assert len(pickle.loads(pickle.dumps(other)).crops) == 50
 
 
 def test_no_first_letter_is_drawn_too_often_and_rare_ones_more_often() -> None:
     letters = "B" * 60 + "Y" * 30 + "X" * 10
-    texts = [f"{letter}{n:03d}AA35" for n, letter in enumerate(letters)]
+    texts = [f"{letter}{number:03d}AA35" for number, letter in enumerate(letters)]
     crops = tuple(replace(crop_of(CORNERS), text=text) for text in texts)
     rng = np.random.default_rng(0)
     even = RealPlates(crops, RUSSIA, most_of_letter=0.4)
-    drawn = Counter(even.draw(rng).text[0] for _ in range(1000))
-    assert (drawn["B"], drawn["Y"], drawn["X"]) == pytest.approx((400, 400, 200), abs=50)
+    letter_counts = Counter(even.draw(rng).text[0] for _ in range(1000))
+    assert (letter_counts["B"], letter_counts["Y"], letter_counts["X"]) == pytest.approx(
+        (400, 400, 200), abs=50
+    )
 
 
 def test_plates_that_begin_with_a_digit_are_one_group() -> None:
@@ -102,8 +106,8 @@ def test_plates_that_begin_with_a_digit_are_one_group() -> None:
     crops = tuple(replace(crop_of(CORNERS), text=text) for text in texts)
     even = RealPlates(crops, RUSSIA, most_of_letter=0.5)
     rng = np.random.default_rng(0)
-    drawn = sum(even.draw(rng).text[0].isdigit() for _ in range(1000))
-    assert drawn == pytest.approx(500, abs=50)
+    digit_count = sum(even.draw(rng).text[0].isdigit() for _ in range(1000))
+    assert digit_count == pytest.approx(500, abs=50)
 
 
 def _scaled(quad: np.ndarray, by: float) -> np.ndarray:

@@ -34,12 +34,12 @@ def test_the_teacher_begins_as_the_shipped_reader(width: int, off: float, plates
     """To the bit where no channel is new; else to the rounding of sums over more channels."""
     trainer = trainer_of(TeacherPlan(width))
     crops = to_input(torch.from_numpy(plates.crops))
-    wanted, theta = trainer.reader.eval()(crops)
-    for teacher in (trainer.teacher.eval(), trainer.taught.eval()):
+    expected_logits, theta = trainer.reader.eval()(crops)
+    for teacher in (trainer.teacher.eval(), trainer.averaged_teacher.eval()):
         logits, its_theta = teacher(crops)
-        torch.testing.assert_close(logits, wanted, rtol=0, atol=off)
+        torch.testing.assert_close(logits, expected_logits, rtol=0, atol=off)
         torch.testing.assert_close(its_theta, theta, rtol=0, atol=off)
-        assert best_path(logits, RUSSIAN.alphabet) == best_path(wanted, RUSSIAN.alphabet)
+        assert best_path(logits, RUSSIAN.alphabet) == best_path(expected_logits, RUSSIAN.alphabet)
     weights = sum(weight.numel() for weight in trainer.teacher.parameters())
     assert weights > 1.2 * sum(weight.numel() for weight in trainer.reader.parameters())
 
@@ -50,7 +50,11 @@ def test_every_layer_that_a_teacher_adds_can_learn(plates: Batch) -> None:
     before = {name: value.clone() for name, value in trainer.teacher.named_parameters()}
     for _ in range(2):
         trainer.train_on(Draw.of(plates))
-    stay = [n for n, value in trainer.teacher.named_parameters() if torch.equal(value, before[n])]
+    stay = [
+        name
+        for name, value in trainer.teacher.named_parameters()
+        if torch.equal(value, before[name])
+    ]
     assert stay == []
 
 
@@ -68,19 +72,24 @@ def test_a_reader_comes_closer_to_a_teacher_that_stands_still(plates: Batch) -> 
         for weight in trainer.reader.lprnet.container.parameters():
             weight.add_(0.1 * torch.randn_like(weight))
     crops = to_input(torch.from_numpy(plates.crops))
-    trainer.taught.eval()
-    kept = {name: value.clone() for name, value in trainer.taught.state_dict().items()}
+    trainer.averaged_teacher.eval()
+    first_weights = {
+        name: value.clone() for name, value in trainer.averaged_teacher.state_dict().items()
+    }
 
     @torch.no_grad()
     def distance() -> float:
-        taught = trainer.taught(crops)[0]
-        return column_distance(trainer.reader.eval()(crops)[0], taught).item()
+        teacher_logits = trainer.averaged_teacher(crops)[0]
+        return column_distance(trainer.reader.eval()(crops)[0], teacher_logits).item()
 
     before = distance()
     for _ in range(12):
         trainer.train_on(Draw.of(plates))
     assert distance() < 0.5 * before
-    assert all(torch.equal(kept[n], value) for n, value in trainer.taught.state_dict().items())
+    assert all(
+        torch.equal(first_weights[name], value)
+        for name, value in trainer.averaged_teacher.state_dict().items()
+    )
 
 
 def test_a_teacher_that_reads_less_than_the_reader_teaches_no_longer(plates: Batch) -> None:

@@ -23,9 +23,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_of("weights", tmp_path_factory.mktemp("quantized"))
     for form in folder.glob("*.int8.*"):
         form.unlink()
-    written = write_quantized(folder, pictures=4, plates=40, seed=1)
-    assert [path.name for path in written] == ["yolo.int8.xml", "lprnet.int8.xml"]
-    for path in written:
+    paths = write_quantized(folder, pictures=4, plates=40, seed=1)
+    assert [path.name for path in paths] == ["yolo.int8.xml", "lprnet.int8.xml"]
+    for path in paths:
         check_listed(path)
     return folder
 

@@ -62,5 +62,6 @@ def test_every_raw_box_equals_the_packages(shape: tuple[int, ...]) -> None:
 if __name__ == "__main__":
     sizes = {f"{height}x{width}": noise(1, height, width, 3) for height, width in SIZES_HW}
     np.savez_compressed(
-        REFERENCE, **{name: boxes_of_the_package(p).numpy() for name, p in sizes.items()}
+        REFERENCE,
+        **{name: boxes_of_the_package(picture).numpy() for name, picture in sizes.items()},
     )

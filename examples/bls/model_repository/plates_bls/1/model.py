@@ -35,23 +35,25 @@ class TritonPythonModel:
         picture = from_dlpack(pb_utils.get_input_tensor_by_name(request, "picture"))
         box = letterbox(picture, self.settings.detector_side_px)
         (rows,) = call(request, "yolo", box.net, "output__0")
-        found = keep_best(rows, box, (picture.shape[1], picture.shape[0]), self.settings)
-        boxes = pb_utils.Tensor("boxes", found.xyxy)
-        if not len(found.scores):  # the early exit: a batch needs at least one row
+        detections = keep_best(rows, box, (picture.shape[1], picture.shape[0]), self.settings)
+        boxes = pb_utils.Tensor("boxes", detections.xyxy)
+        if not len(detections.scores):  # the early exit: a batch needs at least one row
             return [boxes, pb_utils.Tensor("texts", np.empty(0, object))]
-        crops = crop_plates(picture, found.xyxy)
+        crops = crop_plates(picture, detections.xyxy)
         straight, _theta = call(request, "stn", crops, "output__0", "output__1")
         (logits,) = call(request, "lprnet", straight, "output__0")
         best = [reading.candidates[:1] for reading in decode(logits.cpu().numpy(), self.grammar)]
-        texts = np.array([text.encode() for one in best for text, _ in one or [("", 0)]], object)
+        texts = np.array(
+            [text.encode() for candidates in best for text, _ in candidates or [("", 0)]], object
+        )
         return [boxes, pb_utils.Tensor("texts", texts)]
 
 
-def call(request: Any, model: str, sent: Tensor, *outputs: str) -> list[Tensor]:
+def call(request: Any, model: str, input_tensor: Tensor, *outputs: str) -> list[Tensor]:
     """Call a model for a request, and wait for its outputs."""
     child = pb_utils.InferenceRequest(
         model_name=model,
-        inputs=[tensor("input__0", sent)],
+        inputs=[tensor("input__0", input_tensor)],
         requested_output_names=[*outputs],
         request_id=request.request_id(),
         timeout=request.timeout(),

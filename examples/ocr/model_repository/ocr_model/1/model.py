@@ -7,9 +7,9 @@ from orchestrator.triton.functions import Function, model_of
 def prepare() -> Function:
     detector, recogniser, alphabet = Compiled(read("det")), Compiled(read("rec")), read_alphabet()
 
-    def read_text(encoded: Array) -> tuple[Array]:
+    def read_text(file: Array) -> tuple[Array]:
         """Run all steps of the ensemble's models in one process."""
-        picture, detector_input = preprocess(encoded)
+        picture, detector_input = preprocess(file)
         crops, *lines = postprocess_0(picture, *detector(detector_input))
         return postprocess_1(alphabet, *recognise(recogniser, crops), *lines)
 

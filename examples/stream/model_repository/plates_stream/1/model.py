@@ -50,8 +50,8 @@ class TritonPythonModel:
     async def _watch(self, request: Any, sender: Any) -> None:
         """Let several tasks share the frames; when one fails, the others finish theirs."""
         every_s, parameters = self._parameters_of(request)
-        wanted = tuple(name for name in request.requested_output_names() if name in OUTPUTS)
-        infer = infer_async_for(request, {MODEL: Callee(wanted or ("coordinates",))})
+        outputs = tuple(name for name in request.requested_output_names() if name in OUTPUTS)
+        infer = infer_async_for(request, {MODEL: Callee(outputs or ("coordinates",))})
         clip = frames(request.inputs()[0].as_numpy().item(), every_s)
         turn = asyncio.Lock()
 
