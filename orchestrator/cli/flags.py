@@ -96,3 +96,8 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
     except PlateError as error:
         say(f"plates: {error}", err=True)
         raise typer.Exit(2) from error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        say(f"plates: {error.filename}: cannot be used: {error.strerror}", err=True)
+        raise typer.Exit(2) from error
