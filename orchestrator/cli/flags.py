@@ -73,6 +73,10 @@ class CallOptions(SearchOptions):
     ] = None
 
 
+REPORTING = ("orchestrator.cli.startup", "orchestrator.serving.supervisor.models")
+"""Loggers whose messages of level INFO are shown: what they do takes long."""
+
+
 @contextmanager
 def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
     """Show our errors as one sentence, set up logging, and treat other stop signals as Ctrl-C."""
@@ -80,8 +84,9 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
     logging.basicConfig(
         level=logging.DEBUG if verbose else usual, format="%(message)s", stream=sys.stderr
     )
-    if not quiet:  # an export takes long, so it is reported, although others of this level are not
-        logging.getLogger("orchestrator.serving.supervisor.models").setLevel(logging.INFO)
+    if not quiet:
+        for name in REPORTING:
+            logging.getLogger(name).setLevel(logging.INFO)
     # A shell starts background jobs without SIGINT; closing a terminal sends SIGHUP.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -90,4 +95,9 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
             yield
     except PlateError as error:
         say(f"plates: {error}", err=True)
+        raise typer.Exit(2) from error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        say(f"plates: {error.filename}: cannot be used: {error.strerror}", err=True)
         raise typer.Exit(2) from error

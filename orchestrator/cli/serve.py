@@ -10,6 +10,7 @@ from orchestrator.cli.flags import VerboseOption, show_errors
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.standard_streams import open_closed_streams
 from orchestrator.errors import SettingsError
+from orchestrator.host.background_log import log_in_background
 from orchestrator.host.option_fields import expand
 from orchestrator.serving.supervisor.options import TRITON, ServerOptions
 
@@ -52,7 +53,7 @@ def serve(
 ) -> None:
     """Start Triton and the gateway and keep them running until Ctrl-C."""
     open_closed_streams()
-    with show_errors(verbose=verbose):
+    with show_errors(verbose=verbose), log_in_background():
         from orchestrator.cli.startup import run_services
 
         if triton.explicit and not admin_key:

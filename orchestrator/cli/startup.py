@@ -54,9 +54,9 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         specs = [ServiceSpec("Triton", triton.start, triton.restart, Server.needs_restart)]
         if front:
             specs.append(ServiceSpec("the gateway", front.start))
-        say("starting Triton ...", err=True)
+        logger.info("starting Triton ...")
         supervise(specs, on_ready=lambda: _report_ready(options, gateway))
-    say("stopped", err=True)
+    logger.info("stopped")
 
 
 def _report_ready(options: ServerOptions, gateway: GatewayOptions | None) -> None:
@@ -145,10 +145,10 @@ def _with_canary(gateway: GatewayOptions, models: Path) -> GatewayOptions:
         return gateway
     folder = canary_folder(models)
     if not has_canary(folder):
-        say(
-            f"no {' and '.join(CANARY_FILES)} beside the weights: whether plates are read is not "
-            "watched, only whether the models answer; docs/countries.md",
-            err=True,
+        logger.warning(
+            "no %s beside the weights: whether plates are read is not watched, only whether the "
+            "models answer; docs/countries.md",
+            " and ".join(CANARY_FILES),
         )
     return replace(gateway, canary=folder)
 

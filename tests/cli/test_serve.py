@@ -1,5 +1,6 @@
 """Each option is declared once, and appears in the command, the gateway and the docs."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -41,6 +42,16 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
         return started.pop()
 
     return run
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_services(*_arguments: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "weights/yolo.pt")
+
+    monkeypatch.setattr("orchestrator.cli.startup.run_services", run_services)
+    result = CliRunner().invoke(app, ["serve"])
+    assert result.exit_code == 2
+    assert result.stderr == "plates: weights/yolo.pt: cannot be used: Permission denied\n"
 
 
 def name_flag(kind: type, name: str) -> str:

@@ -21,7 +21,11 @@ Handle = Callable[[socket.socket], None]
 
 @contextmanager
 def listening(handle: Handle) -> Iterator[str]:
-    """Handle each connection in its own thread; yield the address."""
+    """Handle each connection in its own thread; yield the address.
+
+    Each write is sent at once, as by proxies. Otherwise an answer over TLS would wait behind the
+    tickets of the handshake, and be lost at a disconnect with unread bytes.
+    """
     with closing(socket.create_server(("127.0.0.1", 0), backlog=64)) as listener:
         threading.Thread(target=_accept, args=(listener, handle), daemon=True).start()
         yield address_of(listener)
@@ -53,6 +57,7 @@ def _accept(listener: socket.socket, handle: Handle) -> None:
     with suppress(OSError):  # the test has ended
         while True:
             connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
 

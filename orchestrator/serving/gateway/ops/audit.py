@@ -9,6 +9,7 @@ import select
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -141,5 +142,15 @@ def _open(file: Path) -> int:
 
 
 def _standard_output() -> int:
-    """Return the descriptor of standard output. If it is closed, every line is lost."""
-    return os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
+    """Return the descriptor of standard output. If it is closed, every line is lost.
+
+    A terminal is opened once more, for writes that do not wait: it may be ready for a part of a
+    line alone.
+    """
+    if sys.stdout is None:
+        return os.open(os.devnull, os.O_RDONLY)
+    output = sys.stdout.fileno()
+    if os.isatty(output):
+        with suppress(OSError):  # that of another user
+            return os.open(f"/proc/self/fd/{output}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    return output

@@ -103,7 +103,8 @@ def lay_out(
             if capacity.is_one_model:
                 write_list(target / name / "1", one_model.list_networks(source, name))
     except OSError as error:
-        raise SettingsError(f"{target}: cannot be written: {error.strerror}") from error
+        where = "" if error.filename is None else f" ({error.filename})"
+        raise SettingsError(f"{target}: cannot be written: {error.strerror}{where}") from error
     return target
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from orchestrator.host.loopback import open_url
 from orchestrator.serving.supervisor.options import ServerOptions
 
 MAX_CONCURRENT = 8  # models that are loaded at the same time
+STEP_NS = 1_000_000_000
+"""Least time by which a file becomes newer: some file systems keep whole seconds."""
 
 
 class ModelReload:
@@ -68,11 +71,16 @@ class ModelReload:
         self._post(f"{model}/load")
 
     def _touch(self, model: str) -> bool:
-        """Make a model's files newer; return False if they are not ours to change."""
+        """Make a model's files newer; return False if they are not ours to change.
+
+        The clock may have been set back since they were written. At files that are not newer,
+        Triton loads nothing, and the old workers are then ended without new ones.
+        """
         with suppress(OSError):  # a model of another repository has no folder in ours
             files = [*(self._ours / model / "1").iterdir()] if self._ours else []
             for file in files:
-                os.utime(file)
+                newer_ns = max(time.time_ns(), file.stat().st_mtime_ns + STEP_NS)
+                os.utime(file, ns=(newer_ns, newer_ns))
             return bool(files)
         return False
 

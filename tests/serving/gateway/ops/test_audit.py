@@ -152,6 +152,11 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     audit.close()
 
 
+START = """
+import os, sys
+from orchestrator.serving.gateway.ops.audit import Audit, Entry
+audit = Audit(None)
+"""
 PIPE = "gone, full = os.pipe()\nos.dup2(full, 1)\n"
 LINE = "audit.write(Entry('a', 'infer'))"
 
@@ -173,13 +178,8 @@ LINE = "audit.write(Entry('a', 'infer'))"
 def test_without_a_file_lines_go_to_standard_output_whose_reader_fails_no_call(
     code: str, lines: int, message: str
 ) -> None:
-    start = (
-        "import os, sys\n"
-        "from orchestrator.serving.gateway.ops.audit import Audit, Entry\n"
-        "audit = Audit(None)\n"
-    )
     child = subprocess.run(
-        [sys.executable, "-c", start + code],
+        [sys.executable, "-c", START + code],
         cwd=PROJECT,
         capture_output=True,
         check=True,
@@ -187,3 +187,13 @@ def test_without_a_file_lines_go_to_standard_output_whose_reader_fails_no_call(
     )
     assert [json.loads(line)["client"] for line in child.stdout.splitlines()] == ["a"] * lines
     assert child.stderr == (message and f"the audit loses lines: {message}\n")
+
+
+def test_a_terminal_that_nobody_reads_fails_no_call() -> None:
+    reading, terminal = os.openpty()
+    code = f"{START}while {LINE}: pass"
+    with os.fdopen(reading), os.fdopen(terminal) as stdout:
+        child = subprocess.run(
+            [sys.executable, "-c", code], stdout=stdout, stderr=-1, check=True, timeout=30
+        )
+    assert child.stderr.startswith(b"the audit loses lines: ")

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from email.message import Message
 from io import BytesIO
@@ -71,6 +72,14 @@ def test_a_model_whose_other_workers_answer_is_loaded_beside_them(triton, ours) 
     load("yolo", has_others=True, ours=ours)
     assert triton.paths == ["yolo/load"]
     assert (ours / "yolo" / "1" / "model.xml").stat().st_mtime > 0
+
+
+def test_files_become_newer_after_the_clock_was_set_back(triton, ours) -> None:
+    file = ours / "yolo" / "1" / "model.xml"
+    ahead_s = int(time.time()) + 3600
+    os.utime(file, (ahead_s, ahead_s))
+    load("yolo", has_others=True, ours=ours)
+    assert int(file.stat().st_mtime) > ahead_s
 
 
 @pytest.mark.parametrize(
