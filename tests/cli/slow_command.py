@@ -8,18 +8,18 @@ from tests.samples import PROJECT
 
 COMMAND = """
 import time
-import orchestrator.cli.chosen_server as serving
-import orchestrator.client as client
+from orchestrator.cli import chosen_server
+from orchestrator import client
 from orchestrator.cli.app import app
 from orchestrator.plates import Plate, Plates
 from tests.cli.no_server import NoServer
 
-class Slow(NoServer):
+class SlowClient(NoServer):
     def recognize(self, picture, **parameters):
         time.sleep(0.02)
         return Plates((Plate((0, 0, 90, 20), text="A001AA77"),) * int(picture))
 
-client.PlateClient, serving.fitting_calls = Slow, lambda *_: 4
+client.PlateClient, chosen_server.fitting_calls = SlowClient, lambda *_: 4
 app()
 """
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT), "TERM": "xterm", "COLUMNS": "100"}

@@ -19,9 +19,9 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.server
 SLOW = f"""
-import orchestrator.cli.archive.recognizers as asking
+from orchestrator.cli.archive import recognizers
 from {SlowNetworks.__module__} import SlowNetworks
-asking.OwnNetworks = SlowNetworks
+recognizers.OwnNetworks = SlowNetworks
 from orchestrator.cli.app import app
 app()
 """
