@@ -66,7 +66,7 @@ class ModbusRelay:
         logging.getLogger("pymodbus").setLevel(logging.CRITICAL)  # its errors hold whole packets
         self._clients = import_extra(gate, "pymodbus.client")
         self._client: Any = None
-        self._connecting = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._is_known_off = not self.needs_off
 
     async def prepare(self) -> None:
@@ -111,7 +111,7 @@ class ModbusRelay:
             raise NotSwitchedError(to_sentence("unreachable", failure=failure)) from error
 
     async def _connect_once(self) -> Any:
-        async with self._connecting:
+        async with self._lock:
             if self._client and self._client.connected:
                 return self._client
             await self.close()
