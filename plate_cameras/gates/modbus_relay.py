@@ -78,8 +78,13 @@ class ModbusRelay:
 
     async def switch_on(self, request: OpeningRequest) -> None:
         """Write the coil, see `Relay`."""
-        self._is_known_off = True  # it is switched off after this pulse
-        await self._write(is_on=True)
+        # No check may cut this pulse short. It ends by itself.
+        was_known_off, self._is_known_off = self._is_known_off, True
+        try:
+            await self._write(is_on=True)
+        except NotSwitchedError:  # no pulse has begun
+            self._is_known_off = was_known_off
+            raise
 
     async def switch_off(self) -> None:
         await self._write(is_on=False)
