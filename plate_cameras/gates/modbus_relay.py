@@ -78,7 +78,7 @@ class ModbusRelay:
 
     async def switch_on(self, request: OpeningRequest) -> None:
         """Write the coil, see `Relay`."""
-        # No check may cut this pulse short. It ends by itself.
+        # A check must not cut this pulse short. Its end switches the coil off.
         was_known_off, self._is_known_off = self._is_known_off, True
         try:
             await self._write(is_on=True)
