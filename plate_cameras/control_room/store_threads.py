@@ -72,8 +72,8 @@ class _Pool:
     def __init__(self, kind: CallKind) -> None:
         self._kind = kind
         self._threads = ThreadPoolExecutor(kind.threads, thread_name_prefix=f"store-{kind.name}")
-        self._waiting: deque[_Call] = deque()
-        self._running: Counter[str] = Counter()  # calls by their callers
+        self._queue: deque[_Call] = deque()
+        self._running_calls: Counter[str] = Counter()  # calls by their callers
         self._turns: dict[str, int] = {}  # the turn in which a caller's last call began
         self._turn = 0
 
@@ -95,44 +95,46 @@ class _Pool:
     def _join(self, call: _Call) -> None:
         """Start a call, or let it wait."""
         kind = self._kind
-        self._waiting.append(call)
+        self._queue.append(call)
         self._start()
-        if call not in self._waiting:
+        if call not in self._queue:
             return
-        own = sum(other.caller == call.caller for other in self._waiting)
-        if len(self._waiting) > kind.max_waiting or own > max(1, kind.max_waiting // SHARE):
-            self._waiting.remove(call)
+        own = sum(other.caller == call.caller for other in self._queue)
+        if len(self._queue) > kind.max_waiting or own > max(1, kind.max_waiting // SHARE):
+            self._queue.remove(call)
             raise ServiceFull("too many requests wait for the database", RETRY_AFTER_S)
 
     def _leave(self, call: _Call) -> None:
         """Remove a waiting call. One that runs has its thread until it ends."""
-        if call in self._waiting:
-            self._waiting.remove(call)
+        if call in self._queue:
+            self._queue.remove(call)
 
     def _start(self) -> None:
         """Start calls as long as a thread is free, of the caller first that waits for longest."""
         max_of_caller = max(1, self._kind.threads - 1)
-        while self._running.total() < self._kind.threads:
-            calls = [call for call in self._waiting if self._running[call.caller] < max_of_caller]
+        while self._running_calls.total() < self._kind.threads:
+            calls = [
+                call for call in self._queue if self._running_calls[call.caller] < max_of_caller
+            ]
             if not calls:
                 return
             call = min(calls, key=lambda call: self._turns.get(call.caller, 0))
-            self._waiting.remove(call)
+            self._queue.remove(call)
             self._turn += 1
             self._turns[call.caller] = self._turn
-            self._running[call.caller] += 1
+            self._running_calls[call.caller] += 1
             end = partial(_call_soon, asyncio.get_running_loop(), partial(self._end, call))
             self._threads.submit(run_for_future, call.result, call.work).add_done_callback(end)
 
     def _end(self, call: _Call) -> None:
-        self._running[call.caller] -= 1
-        self._running += Counter()  # drop zeros
-        present = {call.caller for call in self._waiting} | {*self._running}
+        self._running_calls[call.caller] -= 1
+        self._running_calls += Counter()  # drop zeros
+        present = {call.caller for call in self._queue} | {*self._running_calls}
         self._turns = {name: turn for name, turn in self._turns.items() if name in present}
         self._start()
 
     def close(self) -> None:
-        self._waiting.clear()
+        self._queue.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

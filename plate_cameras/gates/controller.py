@@ -72,7 +72,7 @@ class GateController:
             hold_offs, self._decide_again, self._is_news, self._record, clock, unix_clock
         )
         self._tasks = BackgroundTasks(clock)
-        self._serving: dict[str, asyncio.Task[None]] = {}
+        self._serving_tasks: dict[str, asyncio.Task[None]] = {}
         self._queues: dict[str, GateQueue] = {}
         self._present_passes: dict[str, PresentPass] = {}
         self._thresholds: dict[str, float] = {}
@@ -179,14 +179,14 @@ class GateController:
         for request in requests:
             queue.put(request)
         self._queues[name] = queue
-        self._serving[name] = self._tasks.start(f"gate {name}", queue.serve, ends=True)
+        self._serving_tasks[name] = self._tasks.start(f"gate {name}", queue.serve, ends=True)
         self._tasks.start(f"relay {name}", lambda: watch_relay(queue.relay, queue.status))
 
     async def _stop(self, name: str) -> GateQueue:
         """Stop a gate. Return its queue with the vehicles that still wait."""
         queue = self._queues.pop(name)
         queue.ask_to_stop()
-        await asyncio.wait({self._serving.pop(name)}, timeout=STOP_S)
+        await asyncio.wait({self._serving_tasks.pop(name)}, timeout=STOP_S)
         await self._tasks.stop(f"gate {name}", f"relay {name}")
         await queue.close()
         return queue

@@ -83,7 +83,7 @@ class GateQueue:
     _requests: dict[str, OpeningRequest] = field(default_factory=dict)
     _pulse: _Pulse | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
-    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _is_to_stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.status = GateStatus(self.gate.name)
@@ -115,7 +115,7 @@ class GateQueue:
 
     def ask_to_stop(self) -> None:
         """Let `serve` end the running pulse, and return. Vehicles that wait stay in `requests`."""
-        self._stopping.set()
+        self._is_to_stop.set()
         self._news.set()
 
     async def close(self) -> None:
@@ -130,7 +130,7 @@ class GateQueue:
         while True:
             if self._pulse:
                 await self._end_pulse(self._pulse)
-            if self._stopping.is_set():
+            if self._is_to_stop.is_set():
                 return
             if self._requests:
                 await self._serve_first()
@@ -147,7 +147,7 @@ class GateQueue:
 
     async def _serve_first(self) -> None:
         await self._wait_until_closed()
-        if self._stopping.is_set():
+        if self._is_to_stop.is_set():
             return
         key, request = next(iter(self._requests.items()))
         is_done = True
@@ -164,7 +164,7 @@ class GateQueue:
         while (closes_s := self.around.hold_offs.open_until_s(self.gate)) > awaited_s:
             await self._pause(closes_s - self.around.clock())
             awaited_s = closes_s
-            if self._stopping.is_set():
+            if self._is_to_stop.is_set():
                 return
 
     async def _open_for(self, request: OpeningRequest) -> bool:
@@ -177,7 +177,7 @@ class GateQueue:
         ends_s, pause_s, failure = loop.time() + RETRY_S, PAUSE_S, ""
         while True:
             last_failure = await self._attempt(turn)
-            if self._stopping.is_set() and not turn.is_asked:
+            if self._is_to_stop.is_set() and not turn.is_asked:
                 return False
             if not turn.decision.opens:
                 break
@@ -187,7 +187,7 @@ class GateQueue:
             if loop.time() + pause_s >= ends_s:
                 break
             await self._pause(pause_s)
-            if self._stopping.is_set():
+            if self._is_to_stop.is_set():
                 return False
             pause_s *= 2
         if not failure:
@@ -216,7 +216,7 @@ class GateQueue:
 
     async def _decide_and_ask(self, turn: _Turn) -> None:
         """Ask the relay if the decision of this moment is to open. Nothing runs in between."""
-        if self._stopping.is_set():  # since the attempt began: the settings may have gone
+        if self._is_to_stop.is_set():  # since the attempt began: the settings may have gone
             return
         turn.decision, turn.request = self.around.decide(self.gate, turn.request)
         if turn.decision.opens:
@@ -241,7 +241,7 @@ class GateQueue:
         loop = asyncio.get_running_loop()
         ends_s, pause_s = loop.time() + (0.0 if pulse.was_told else OFF_S), PAUSE_S
         while failure := await self._switch_off():
-            if self._stopping.is_set():
+            if self._is_to_stop.is_set():
                 ends_s = min(ends_s, loop.time() + RETRY_S)
             if loop.time() + pause_s >= ends_s:
                 break
@@ -249,7 +249,7 @@ class GateQueue:
         else:
             self._pulse = None
             return
-        if self._stopping.is_set():
+        if self._is_to_stop.is_set():
             self._pulse = None
         if not pulse.was_told:
             pulse.was_told, reason = True, to_sentence("still_on", failure=failure)
@@ -268,7 +268,7 @@ class GateQueue:
     async def _pause(self, seconds: float) -> None:
         """Wait; shorter when the gate is stopped."""
         if seconds > 0:
-            await is_set_within(self._stopping, seconds)
+            await is_set_within(self._is_to_stop, seconds)
 
     def _make_opening(
         self, request: OpeningRequest, outcome: str, reason: str, requested_s: float | None = None

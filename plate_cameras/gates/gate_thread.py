@@ -100,18 +100,18 @@ class GateThread:
     def __init__(self, store: PassStore, tell: Callable[[GateOpening], None]) -> None:
         self._store = store
         self._tell = tell
-        self._running: _Running | None = None
+        self._parts: _ThreadParts | None = None
         self._last_events: dict[str, PassEvent] = {}
         self._death: Future[str] = Future()
 
     @property
     def statuses(self) -> tuple[GateStatus, ...]:
         """The state of each gate now."""
-        return self._running.controller.statuses if self._running else ()
+        return self._parts.controller.statuses if self._parts else ()
 
     @property
     def task_statuses(self) -> tuple[TaskStatus, ...]:
-        return self._running.task_statuses if self._running else ()
+        return self._parts.task_statuses if self._parts else ()
 
     async def prepare(self, configuration: Configuration) -> PreparedGates:
         """Make what a configuration needs. Nothing changes yet.
@@ -120,21 +120,21 @@ class GateThread:
             SettingsError: The settings of a gate are wrong.
             ExtraError: A gate needs a package that is not installed.
         """
-        running, gates = self._running, configuration.gates
-        changed_gates = running.controller.find_changed(gates) if running else gates
+        parts, gates = self._parts, configuration.gates
+        changed_gates = parts.controller.find_changed(gates) if parts else gates
         relays = {gate.name: await asyncio.to_thread(make_relay, gate) for gate in changed_gates}
         return PreparedGates(configuration, relays)
 
     async def commit(self, gates: PreparedGates) -> None:
         """Follow the gates that were prepared. The thread starts with the first gate."""
-        if self._running is None:
+        if self._parts is None:
             if not gates.configuration.gates:
                 return
-            self._running = await asyncio.to_thread(_start, self._store, self._tell, self._death)
+            self._parts = await asyncio.to_thread(_start, self._store, self._tell, self._death)
             for event in [*self._last_events.values()]:
-                self._running.post(self._running.controller.offer, event)
-        controller = self._running.controller
-        await self._running.call(controller.apply(gates.configuration, gates.relays))
+                self._parts.post(self._parts.controller.offer, event)
+        controller = self._parts.controller
+        await self._parts.call(controller.apply(gates.configuration, gates.relays))
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event. This returns at once."""
@@ -142,13 +142,13 @@ class GateThread:
             self._last_events.pop(event.vehicle_pass.id, None)
         else:
             self._last_events[event.vehicle_pass.id] = event  # for gates that come later
-        if running := self._running:
-            running.post(running.controller.offer, event)
+        if parts := self._parts:
+            parts.post(parts.controller.offer, event)
 
     def notice(self, sighting: Sighting) -> None:
         """Note which passes a frame has shown. This returns at once."""
-        if sighting.pass_ids and (running := self._running):
-            running.post(running.controller.see, sighting)
+        if sighting.pass_ids and (parts := self._parts):
+            parts.post(parts.controller.see, sighting)
 
     async def wait_for_fatal(self) -> None:
         """Wait until the thread ends by a fault.
@@ -161,16 +161,16 @@ class GateThread:
 
     async def stop(self) -> None:
         """Stop all gates, and write the last records."""
-        running, self._running = self._running, None
-        if running:
-            running.post(lambda _: running.is_to_stop.set(), None)
-            await asyncio.to_thread(running.thread.join, STOP_S)
-            if running.thread.is_alive():
+        parts, self._parts = self._parts, None
+        if parts:
+            parts.post(lambda _: parts.is_to_stop.set(), None)
+            await asyncio.to_thread(parts.thread.join, STOP_S)
+            if parts.thread.is_alive():
                 LOG.error("the gates have not stopped within %.0f s", STOP_S)
 
 
 @dataclass
-class _Running:
+class _ThreadParts:
     """The parts of the thread."""
 
     thread: threading.Thread
@@ -224,14 +224,16 @@ class _Running:
             await tasks.stop()
 
 
-def _start(store: PassStore, tell: Callable[[GateOpening], None], death: Future[str]) -> _Running:
+def _start(
+    store: PassStore, tell: Callable[[GateOpening], None], death: Future[str]
+) -> _ThreadParts:
     """Start the thread; return when its loop runs and the lists were read or cannot be."""
-    starting: Future[_Running] = Future()
+    starting: Future[_ThreadParts] = Future()
 
     async def run() -> None:
-        running = await _open(store, tell, thread)
-        starting.set_result(running)
-        await running.run()
+        parts = await _open(store, tell, thread)
+        starting.set_result(parts)
+        await parts.run()
 
     def main() -> None:
         try:
@@ -250,7 +252,7 @@ def _start(store: PassStore, tell: Callable[[GateOpening], None], death: Future[
 
 async def _open(
     store: PassStore, tell: Callable[[GateOpening], None], thread: threading.Thread
-) -> _Running:
+) -> _ThreadParts:
     """Make the parts in the thread's loop."""
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS))
@@ -260,4 +262,4 @@ async def _open(
     lists.on_change = controller.reconsider
     with suppress(asyncio.TimeoutError):
         await complete_within(lists.read(), FIRST_READ_S)
-    return _Running(thread, loop, controller, lists, recorder, store.commands)
+    return _ThreadParts(thread, loop, controller, lists, recorder, store.commands)

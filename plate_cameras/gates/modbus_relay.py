@@ -66,7 +66,7 @@ class ModbusRelay:
         logging.getLogger("pymodbus").setLevel(logging.CRITICAL)  # its errors hold whole packets
         self._clients = import_extra(gate, "pymodbus.client")
         self._client: Any = None
-        self._connecting = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._is_known_off = not self.needs_off
 
     async def prepare(self) -> None:
@@ -78,8 +78,13 @@ class ModbusRelay:
 
     async def switch_on(self, request: OpeningRequest) -> None:
         """Write the coil, see `Relay`."""
-        self._is_known_off = True  # it is switched off after this pulse
-        await self._write(is_on=True)
+        # A check must not cut this pulse short. Its end switches the coil off.
+        was_known_off, self._is_known_off = self._is_known_off, True
+        try:
+            await self._write(is_on=True)
+        except NotSwitchedError:  # no pulse has begun
+            self._is_known_off = was_known_off
+            raise
 
     async def switch_off(self) -> None:
         await self._write(is_on=False)
@@ -111,7 +116,7 @@ class ModbusRelay:
             raise NotSwitchedError(to_sentence("unreachable", failure=failure)) from error
 
     async def _connect_once(self) -> Any:
-        async with self._connecting:
+        async with self._lock:
             if self._client and self._client.connected:
                 return self._client
             await self.close()

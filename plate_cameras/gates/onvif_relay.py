@@ -67,7 +67,7 @@ class OnvifRelay:
         _limit_transports(
             import_extra(gate, "onvif.client"), import_extra(gate, "onvif.zeep_aiohttp")
         )
-        self._connecting = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._camera: Any = None
         self._service: Any = None
         self.needs_off = True
@@ -112,7 +112,7 @@ class OnvifRelay:
             raise NotSwitchedError(to_sentence("device", failure=_describe(error))) from error
 
     async def _connect_once(self) -> Any:
-        async with self._connecting:
+        async with self._lock:
             if self._service is None:
                 await self.close()
                 self._camera = self._open()

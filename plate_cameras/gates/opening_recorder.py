@@ -28,15 +28,15 @@ class OpeningRecorder:
 
     def __init__(self, log: OpeningLog) -> None:
         self._log = log
-        self._waiting: deque[GateOpening] = deque()
+        self._queue: deque[GateOpening] = deque()
         self._is_news = asyncio.Event()
         self._is_closing = False
 
     def put(self, opening: GateOpening) -> None:
         """Queue a record. If far too many wait, the oldest is written to the program's log only."""
-        if len(self._waiting) >= MAX_WAITING:
-            LOG.error("the record of an opening is lost: %s", self._waiting.popleft())
-        self._waiting.append(opening)
+        if len(self._queue) >= MAX_WAITING:
+            LOG.error("the record of an opening is lost: %s", self._queue.popleft())
+        self._queue.append(opening)
         self._is_news.set()
 
     async def run(self) -> None:
@@ -53,12 +53,12 @@ class OpeningRecorder:
         self._is_news.set()
         with suppress(asyncio.TimeoutError):
             await complete_within(self.flush(), within_s)
-        for opening in self._waiting:
+        for opening in self._queue:
             LOG.error("the record of an opening is lost: %s", opening)
 
     async def flush(self) -> bool:
         """Write what waits. Return whether the store took it."""
-        openings = [*self._waiting]
+        openings = [*self._queue]
         try:
             await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._write, openings)))
         except Exception as error:  # whatever it is, they were not written
@@ -67,7 +67,7 @@ class OpeningRecorder:
             return False
         for opening in openings:
             with suppress(ValueError):  # lost meanwhile
-                self._waiting.remove(opening)
+                self._queue.remove(opening)
         return True
 
     def _write(self, openings: Sequence[GateOpening]) -> None:

@@ -39,7 +39,7 @@ class JsonLinesReceiver:
         self._path = Path(sink.url)
         self._rotate_bytes = _read_number(sink, ROTATE_BYTES, 0)
         self._kept_files = _read_number(sink, KEPT_FILES, 5, min_value=1)
-        self._writing = Lock()
+        self._lock = Lock()
         self._is_named = False
 
     async def send(self, delivery: Delivery) -> None:
@@ -58,7 +58,7 @@ class JsonLinesReceiver:
         """Do nothing: the file is closed after each line."""
 
     def _append(self, line: bytes) -> None:
-        if not self._writing.acquire(blocking=False):
+        if not self._lock.acquire(blocking=False):
             raise DeliveryError("cannot write: the disk has not answered for the line before")
         try:
             _make_folder(self._path.parent)
@@ -75,7 +75,7 @@ class JsonLinesReceiver:
                 sync(self._path.parent)
                 self._is_named = True
         finally:
-            self._writing.release()
+            self._lock.release()
 
     def _open(self) -> FileIO:
         return FileIO(self._path, "ab+", opener=open_private)

@@ -124,7 +124,7 @@ class MqttReceiver:
         self._zones = {camera.name: {zone.name for zone in camera.zones} for camera in cameras}
         self._lists = {*sink.lists} or {name for camera in cameras for name in camera.lists}
         self._client: aiomqtt.Client | None = None
-        self._leaving = set[asyncio.Task[None]]()
+        self._leaving_tasks = set[asyncio.Task[None]]()
         self._clock = clock
         self._checked_s = 0.0
 
@@ -164,8 +164,8 @@ class MqttReceiver:
     async def close(self) -> None:
         """Say that the cameras are offline, and end the connection."""
         self._leave()
-        if self._leaving:
-            await asyncio.wait(self._leaving, timeout=TIMEOUT_S)
+        if self._leaving_tasks:
+            await asyncio.wait(self._leaving_tasks, timeout=TIMEOUT_S)
 
     async def _connect(self) -> aiomqtt.Client:
         """Connect, and publish the retained messages for new subscribers."""
@@ -226,8 +226,8 @@ class MqttReceiver:
 
     def _leave_later(self, leaving: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(leaving)
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._leaving_tasks.add(task)
+        task.add_done_callback(self._leaving_tasks.discard)
 
 
 async def _enter(client: aiomqtt.Client) -> None:

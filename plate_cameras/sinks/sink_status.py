@@ -49,12 +49,14 @@ class FailureLog:
     """Tells when something begins to fail, when the reason changes, and when it works again.
 
     Args:
-        failing: Begin of the line about a failure. The reason follows.
-        well: The line when it works again.
+        failure_line: Begin of the line about a failure. The reason follows.
+        recovery_line: The line when it works again.
     """
 
-    def __init__(self, failing: str, well: str, steady: Callable[[], float] = steady_s) -> None:
-        self._failing, self._well, self._steady = failing, well, steady
+    def __init__(
+        self, failure_line: str, recovery_line: str, steady: Callable[[], float] = steady_s
+    ) -> None:
+        self._failure_line, self._recovery_line, self._steady = failure_line, recovery_line, steady
         self._last_reason = ""
         self._lines_s: deque[float] = deque(maxlen=MAX_LINES)
 
@@ -64,9 +66,9 @@ class FailureLog:
             return
         self._last_reason = reason
         if reason:
-            LOG.error("%s: %s", self._failing, reason)
+            LOG.error("%s: %s", self._failure_line, reason)
         else:
-            LOG.warning("%s", self._well)
+            LOG.warning("%s", self._recovery_line)
 
     def _may_tell(self) -> bool:
         now_s = self._steady()

@@ -187,7 +187,7 @@ class SessionFilter:
         self._digests: frozenset[bytes] = frozenset()
         self._looked_s = float("-inf")
         self._next: asyncio.Task[None] | None = None
-        self._reading = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def may_be_known(self, token: str) -> bool:
         """Tell whether a token may belong to a session.
@@ -212,7 +212,7 @@ class SessionFilter:
 
     async def _look_soon(self) -> None:
         try:
-            async with self._reading:
+            async with self._lock:
                 await asyncio.sleep(max(0.0, self._looked_s + PAUSE_S - self._clock()))
                 self._next = None  # whoever comes from now on waits for another look
                 self._looked_s = self._clock()

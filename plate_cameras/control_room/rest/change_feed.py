@@ -76,22 +76,22 @@ class Listener:
     """Events on their way to one caller."""
 
     def __init__(self) -> None:
-        self._waiting = deque[Notice]()
+        self._notices = deque[Notice]()
         self._is_there = asyncio.Event()
         self.has_ended = False
 
     def offer(self, notice: Notice) -> None:
         """Queue an event; a caller that is too slow is dropped."""
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._notices) >= MAX_WAITING:
             self.end()
         if not self.has_ended:
-            self._waiting.append(notice)
+            self._notices.append(notice)
             self._is_there.set()
 
     def end(self) -> None:
         """End the stream. The caller connects again, and begins where it was."""
         self.has_ended = True
-        self._waiting.clear()
+        self._notices.clear()
         self._is_there.set()
 
     async def next(self, timeout_s: float) -> list[Notice]:
@@ -100,8 +100,8 @@ class Listener:
             return []
         if not self.has_ended:
             self._is_there.clear()
-        waiting, self._waiting = self._waiting, deque()
-        return [*waiting]
+        notices, self._notices = self._notices, deque()
+        return [*notices]
 
 
 class ChangeFeed:
@@ -111,7 +111,7 @@ class ChangeFeed:
         self._room = room
         self._listeners = set[Listener]()
         self._is_wanted = asyncio.Event()
-        self._starting = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._reader: ChangeReader | None = None
         self._cameras: dict[str, CameraAnswer] = {}
         self._cameras_s = float("-inf")
@@ -145,7 +145,7 @@ class ChangeFeed:
 
     async def find_settled_number(self) -> int:
         """Return the number up to which all changes are known. From now on, none is missed."""
-        async with self._starting:
+        async with self._lock:
             if self._reader is None:
                 changes = self._room.store.changes
                 self._reader = await self._room.threads.run(lambda: ChangeReader(changes))

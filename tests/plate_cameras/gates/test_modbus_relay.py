@@ -79,6 +79,19 @@ async def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> N
     assert writes == [(3, 0, True)]
 
 
+async def test_a_coil_that_may_be_on_is_switched_off_after_an_opening_that_failed(
+    free_port: int,
+) -> None:
+    """A process that was killed may have left it on."""
+    relay = ModbusRelay(make_modbus_gate(free_port, unit="3"), {})
+    with pytest.raises(NotSwitchedError, match="cannot connect"):
+        await relay.switch_on(REQUEST)
+    async with serving(free_port) as writes:
+        await relay.prepare()
+        await relay.close()
+    assert writes == [(3, 0, False)]
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

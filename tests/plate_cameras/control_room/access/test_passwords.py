@@ -25,8 +25,8 @@ class HeldHasher:
     """Stands in for the slow hashes: each verification waits until it is released."""
 
     def __init__(self) -> None:
-        self.is_released, self.entered = threading.Event(), threading.Semaphore(0)
-        self.running = self.max_running = 0
+        self.is_released, self.entries = threading.Event(), threading.Semaphore(0)
+        self.running_count = self.max_running = 0
         self._lock = threading.Lock()
 
     def hash(self, _password: str) -> str:
@@ -34,12 +34,12 @@ class HeldHasher:
 
     def verify(self, _hash: str, _password: str) -> None:
         with self._lock:
-            self.running += 1
-            self.max_running = max(self.max_running, self.running)
-        self.entered.release()
+            self.running_count += 1
+            self.max_running = max(self.max_running, self.running_count)
+        self.entries.release()
         assert self.is_released.wait(30)
         with self._lock:
-            self.running -= 1
+            self.running_count -= 1
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ async def test_only_two_are_checked_at_once_and_few_wait() -> None:
     hasher = HeldHasher()
     async with open_checker(hasher=hasher) as checker:
         checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(MAX_WAITING)]
-        await asyncio.to_thread(lambda: [hasher.entered.acquire() for _ in range(MAX_CONCURRENT)])
+        await asyncio.to_thread(lambda: [hasher.entries.acquire() for _ in range(MAX_CONCURRENT)])
         with pytest.raises(ServiceFull, match="too many people log in at once"):
             await checker.verify("hash", "x")
         hasher.is_released.set()
@@ -87,7 +87,7 @@ async def test_several_processes_share_the_threads() -> None:
     hasher = HeldHasher()
     async with open_checker(processes=4, hasher=hasher) as checker:
         checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(2)]
-        await asyncio.to_thread(hasher.entered.acquire)
+        await asyncio.to_thread(hasher.entries.acquire)
         hasher.is_released.set()
         assert await asyncio.gather(*checks) == [True, True]
     assert hasher.max_running == 1
@@ -98,7 +98,7 @@ async def test_an_unknown_name_costs_a_hash_as_well() -> None:
     hasher.is_released.set()
     async with open_checker(hasher=hasher) as checker:
         assert await checker.verify(None, "x") is False
-    assert hasher.entered.acquire(blocking=False)
+    assert hasher.entries.acquire(blocking=False)
 
 
 @pytest.mark.parametrize("length", [11, 201])
