@@ -29,11 +29,11 @@ from plate_cameras.setting_parts import at_most, check_name, check_sizes
 from plate_cameras.sink_settings import Sink as Sink
 
 RETENTION_DAYS = 30
-"""How long passes are kept unless the configuration says otherwise."""
+"""Days for which passes are kept by default."""
 SURROUNDINGS, PLATES, NONE = BLURS = ("surroundings", "plates", "none")
 """The choices of `blur`; see `Store`."""
 AUDIT_DAYS = 365
-"""How long the audit of searches is kept: misuse often shows months later."""
+"""Days for which the audit of searches is kept by default: misuse often shows months later."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from plate_cameras.setting_parts import check_sizes
 PUSH, FOLDER = "push:", "folder:"
 """Beginnings of `url`: the camera sends messages, or pictures come into a folder."""
 DELETE, MOVE = AFTERWARDS = ("delete", "move")
-"""The choices of `read_files`: what becomes of a picture of a folder when it was read."""
+"""The choices of `read_files`: a picture of a folder is deleted or moved after it was read."""
 
 
 @dataclass(frozen=True)

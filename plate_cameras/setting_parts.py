@@ -17,7 +17,7 @@ MAX_GATES = 200
 MAX_SINKS = 100
 MAX_SITES = 20
 MAX_AREAS = 100
-"""Largest number of zones, lines or masks of a camera."""
+"""Largest number of zones, of lines or of masks of a camera."""
 MAX_POINTS = 1000
 """Largest number of points of a zone or mask."""
 MAX_ITEMS = 100

@@ -68,7 +68,7 @@ async def delete_old(store: PassStore, note: Note | None = None) -> None:
 
 
 async def replay_spool(store: PassStore, note: Note | None = None) -> None:
-    """Write to the database what waits in the spool, also while no passes come."""
+    """Write the events of the spool to the database, also while no passes come."""
     note = note or make_note(EFFECTS[SPOOL])
     while True:
         await asyncio.sleep(REPLAY_EVERY_S)
@@ -81,8 +81,8 @@ def sites_of(
 ) -> list[Site]:
     """Return the sites that a watcher counts.
 
-    Without metrics, nobody would see the counts. Of watchers that share the cameras, the one at a
-    site's first entry counts.
+    The counts are only used by the metrics. Of watchers that share the cameras, the one at a site's
+    first entry counts.
     """
     configuration, names = get_configuration(), {camera.name for camera in get_cameras()}
     sites = configuration.sites if configuration.metrics_port else ()
@@ -151,7 +151,7 @@ async def _attempt(step: Callable[[], object], note: Note) -> bool:
 
 
 BEAT_S, STALLED_S = 1.0, 15.0
-"""How often the event loop gives a sign, and the age of a sign that tells that it stands still."""
+"""Pause between heartbeats of the event loop, and the age of a heartbeat at which it is stalled."""
 EVENT_LOOP = "event loop"
 """Name of the event loop among dead tasks."""
 

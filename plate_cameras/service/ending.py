@@ -138,7 +138,7 @@ class Ending:
     def _describe(self) -> str:
         try:
             return self.describe()
-        except Exception:  # it looks at what other threads change
+        except Exception:  # other threads may change what it reads
             return ""
 
 
@@ -173,7 +173,7 @@ class Closing:
         self._pending: tuple[str, ...] = ()  # replaced as a whole: another thread reads it
 
     def describe(self) -> str:
-        """Return what the end waits for, for people."""
+        """Return the steps that still run, and the number of events to store, as a text."""
         count = self._count_left()
         noun = "event that is" if count == 1 else "events that are"
         return ", ".join([*self._pending, *([f"{count} {noun} not stored"] if count else [])])

@@ -47,9 +47,9 @@ class CameraTable:
         self._live.stop()
 
     def draw(self) -> Group:
-        """Return the table of all cameras now, and below it why some of them do not play.
+        """Return the table of all cameras now, with the reasons of those that do not play below it.
 
-        A reason has a line of its own: in a column it would take the width of all others.
+        A reason has a line of its own: a column of reasons would leave no width for the others.
         """
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("camera", overflow="ellipsis", no_wrap=True, max_width=24)

@@ -69,7 +69,7 @@ class SinkRunner:
         return await asyncio.to_thread(self._make_receivers, configuration)
 
     async def commit(self, configuration: Configuration, receivers: Receivers | None) -> None:
-        """Deliver to receivers that were prepared, and no longer to those before."""
+        """Deliver to receivers that were prepared, in place of those before."""
         self._configuration = configuration
         if receivers is None:
             if self._deliverer:  # `touch` of the file is how an operator enables a sink again
@@ -87,7 +87,7 @@ class SinkRunner:
             self._deliverer.wake()
 
     async def finish(self, say: Callable[[str], None]) -> None:
-        """Deliver what waits, for a limited time, and tell what is left."""
+        """Deliver the waiting events for a limited time, and print what is left."""
         if self._deliverer and await self._deliverer.drain(LAST_DELIVERY_S):
             for line in self._deliverer.describe_waiting():
                 say(line)

@@ -28,7 +28,7 @@ THREAD_BYTES = 16 << 20
 
 
 def limit_memory(max_bytes: int) -> None:
-    """Limit what this process may allocate from now on. Beyond it, allocations fail.
+    """Limit the memory that this process may allocate from now on. Later allocations fail.
 
     Source: Linux, "getrlimit(2)" and "proc_pid_status(5)".
     """

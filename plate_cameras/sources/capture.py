@@ -194,7 +194,7 @@ class Capture:
 
 
 def close(container: InputContainer, guard: RtspGuard | None = None) -> None:
-    """Close a source, whatever its state is."""
+    """Close a source in any state."""
     with suppress(av.FFmpegError, OSError):
         container.close()
     if guard:
@@ -226,7 +226,7 @@ def _describe_packet(packet: VideoPacket) -> str:
 
 
 def _find_location(address: Address, error: Exception, limits: Limits) -> str | None:
-    """Return where a web server redirects to. FFmpeg only tells of a failed connection."""
+    """Return where a web server redirects to. FFmpeg only reports a failed connection."""
     if address.kind != HTTP or getattr(error, "errno", None) != errno.EIO:
         return None
     from plate_cameras.sources.network.http_client import find_location  # aiohttp is large

@@ -50,7 +50,7 @@ class Child:
     async def _start(cls, command: Sequence[str]) -> Child:
         ours, theirs = socket.socketpair()
         with theirs:
-            # Before the process: nothing may interrupt this once it runs, or nobody would end it.
+            # Before the process is started: a later exception would leave it running.
             try:
                 reader, writer = await asyncio.open_unix_connection(sock=ours)
             except BaseException:
@@ -100,7 +100,7 @@ class Child:
         try:
             while self.process.poll() is None and steady_s() < deadline_s:
                 await asyncio.sleep(REAP_EVERY_S)
-        finally:  # also where a second cancellation ends this: nobody else would reap it
+        finally:  # also after a second cancellation, or the process would stay a zombie
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(CANCELLED_S)
         return -1 if self.process.returncode is None else self.process.returncode

@@ -44,7 +44,7 @@ class FreezeDetector:
         return False
 
     def is_frozen(self, time_s: float) -> bool:
-        """Tell whether the stream is frozen."""
+        """Tell whether the stream is frozen at a time."""
         return self._repeats >= MIN_FRAMES and time_s - self._since_s >= self._frozen_s
 
 

@@ -100,7 +100,7 @@ class LookSlot:
                 beat()
 
     def close(self) -> None:
-        """Let nobody wait any more."""
+        """End all waits, now and later."""
         with self._condition:
             self._is_closed = True
             self._condition.notify_all()

@@ -79,7 +79,7 @@ class MotionGate:
         return self.is_open
 
     def reset(self, luma: Luma, time_s: float) -> None:
-        """Close the gate and take a picture as the background: what stands there now, rests."""
+        """Close the gate and take a picture as the background. Vehicles in it count as resting."""
         self.is_open = self._threshold == 0
         self._reference = None
         if self._background is None:

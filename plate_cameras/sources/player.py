@@ -79,7 +79,7 @@ class Player(threading.Thread):
                 self._progress.beat()
 
     def run(self) -> None:
-        """Play, and try again after failures, whatever they are."""
+        """Play, and try again after any failure."""
         self._wait(self._opening.pause_s)
         while not self._is_closing.is_set():
             try:

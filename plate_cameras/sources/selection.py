@@ -89,7 +89,7 @@ class KeptPackets:
 
 
 class SelectiveDecoder:
-    """Decodes what is needed of a live stream.
+    """Decodes only the frames of a live stream that are needed.
 
     Args:
         looks_per_s: Frames a second that are wanted at most.

@@ -1,4 +1,4 @@
-"""Looks: the plates of one frame that count, with what is measured of them."""
+"""Looks: the plates of one frame that count, with their measures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Look:
         place: Its middle in frame widths.
         size: Its width in frame widths.
         shape: Logarithm of the plate's width divided by its height.
-        is_cut: True if the frame's edge may cut it: its shape says nothing, and it has no text.
+        is_cut: True if the frame's edge may cut it. Then its shape does not count, and it has no
+            text.
         others: Boxes of all other plates in the frame, also of those that do not count.
     """
 
@@ -115,7 +116,7 @@ def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: flo
 
 
 def _without_text(plate: Plate) -> Plate:
-    """Return a plate that says nothing for a text: a cut plate is often read as another one."""
+    """Return a plate without its readings: a cut plate is often read as another one."""
     return replace(plate, text="", text_score=0.0, candidates=(), format="", region=None)
 
 

@@ -29,12 +29,12 @@ a series differ by one or two characters."""
 OTHER_TEXT = 20.0
 """Cost of texts that differ more, if both are certain: a new pass, wherever the plate is."""
 SURENESS = 0.7
-"""Power of the product of two scores that tells how much their texts weigh."""
+"""Power of the product of two scores: the weight of their texts."""
 UNLIKE, UNLIKE_SCORE, UNLIKE_SURENESS = 6, 0.05, 0.35
-"""Number of different characters that even poor readings of one plate do not have, the least score
-of such readings, and what they weigh at least."""
+"""Number of different characters that even poor readings of one plate do not have; the smallest
+score and the smallest weight of such readings."""
 SAME_TEXT = 0.5
-"""Smallest mean score of two like texts that tell more than the motion does."""
+"""Smallest certainty of two like texts that counts more than the motion does."""
 MISSED_FRAME, MAX_MISSED = 1.0, 4.0
 """Cost of each frame that did not show the plate, and the most: the detector misses few."""
 MAX_SPEED_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
@@ -44,7 +44,7 @@ MAX_SIZE_RATIO = 4.0
 MAX_RESHAPE = 0.7
 """Greatest change of the logarithm of width over height: a plate does not become a headlamp."""
 MOTION_S = 1.5
-"""Time for which the motion of a vehicle is predicted. Later only its text tells."""
+"""Time for which the motion of a vehicle is predicted. Later only its text counts."""
 EXPECTED_FRAMES = 1
 """A moving plate is still expected at its place after at most so many frames without it."""
 HIDDEN_FRAMES = 2

@@ -19,7 +19,7 @@ from plate_cameras.passes import CAMERA, Observation
 PLATE_M = 0.52
 """Width of a plate of one line (GOST R 50577-2018, type 1), metres."""
 BOX_M = 1.03 * PLATE_M
-"""Width of what a box shows: on rendered clips, boxes are 3 % wider than plates."""
+"""Width of a box: on rendered clips, boxes are 3 % wider than plates."""
 MIN_PROPORTION = 2.4
 """Least width of a box over its height. Plates of two lines, which are narrower, have less."""
 MIN_LOOKS = 5
@@ -30,10 +30,10 @@ Vehicles that brake or stop are farther away."""
 SYSTEMATIC = 0.06
 """Error that all looks of a pass have in common, as a part of the speed: of boxes and of lenses."""
 MAX_ERROR = 0.3
-"""Greatest error that is told, as a part of the speed."""
+"""Greatest error of a speed that is reported, as a part of the speed."""
 ROUNDS = 5
-"""A plate looks narrower if the vehicle drives aslant, which only its way tells. Each round takes
-the angle from the way of the round before."""
+"""A plate looks narrower if the vehicle drives aslant, and the angle follows from its way. Each
+round takes the angle from the way of the round before."""
 MIN_NARROWING = 0.3  # an unlikely way must not turn the plate edge-on
 
 Numbers = NDArray[np.float64]
@@ -50,7 +50,7 @@ class RoadSpeed:
 def road_speed_of(
     observations: Sequence[Observation], size_wh: tuple[int, int], view_angle_deg: float | None
 ) -> RoadSpeed | None:
-    """Return the speed of a pass; None if its looks do not tell it.
+    """Return the speed of a pass; None if it cannot be measured.
 
     Args:
         observations: The plate in some frames, in the order of time.

@@ -123,7 +123,7 @@ class SentTracker(PassTracker):
         return open_pass.missed_s >= SAME_VEHICLE_S
 
     def _agrees(self, open_pass: OpenPass) -> bool:
-        """Tell whether two readings agree, one of them ours: a camera's text may be anything."""
+        """Tell whether two readings agree. One must be ours: a camera's text may be wrong."""
         is_ours = any(
             not reading.source and best_text(reading.plate)[0] == open_pass.fusion.text
             for reading in open_pass.observations

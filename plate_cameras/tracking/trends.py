@@ -28,13 +28,14 @@ SIDEWAYS_GROWTH = 0.025
 STANDING_WIDTHS_S = 0.4
 """Speed below which a vehicle stands, in plate widths a second: 0.2 m/s."""
 STANDING_S = 1.0
-"""Time for which it has stood."""
+"""Time for which a vehicle has stood, so that it counts as standing."""
 
 
 def direction_of(observations: Sequence[Observation]) -> Direction:
     """Return the direction in which a plate's size changes.
 
-    The medians of the first and of the last quarter are compared, so a single poor box has no say.
+    The medians of the first and of the last quarter are compared, so a single poor box has no
+    effect.
     Width and height must both change: the frame's edge and a turn of the vehicle change the width
     alone. The change must stand out of the noise of the boxes, and of the way to the side.
     """

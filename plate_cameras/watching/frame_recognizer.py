@@ -25,8 +25,7 @@ gets the slot: a call that ends by its timeout, or a frame that does not come, h
 FIRST_USUAL_S, NEW_WEIGHT = 0.1, 0.1
 """Usual time of an answer before the first one, and the weight of a new one in it."""
 ABOUT_FRAME = {None, 400, 413, 500, "INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"}
-"""Statuses of errors that a frame may cause. Others tell of a key that is wrong, or of another
-service."""
+"""Statuses of errors that a frame may cause. Others mean a wrong key or another service."""
 MIN_SUSPICIONS, MIN_SUSPECTED_S = 5, 40.0
 """Failures one after the other, and the time since the first, from which on the frame may be their
 cause. The gateway's health check is younger than that time: if the service is ready, it has read

@@ -78,11 +78,11 @@ class DatabaseCalls:
         self._last_call: asyncio.Future[Any] | None = None
 
     async def run(self, step: Callable[[], Answer], timeout_s: float) -> Answer:
-        """Return what a call returns.
+        """Return the result of a call.
 
         Raises:
-            StoreUnavailable: It has not ended in time, or the one before. It goes on, and what it
-                returns is not used.
+            StoreUnavailable: It has not ended in time, or the call before it. It goes on, and its
+                result is not used.
         """
         if self._last_call is not None:
             await _wait(self._last_call, timeout_s)
@@ -148,7 +148,7 @@ class CameraSharing:
     async def renew(self) -> bool:
         """Renew the leases once. Return whether other watchers still have to give some back."""
         asked_s = self._clock()
-        # After a fault of the database, others must have time to renew what they have.
+        # After a fault of the database, others must have time to renew their leases.
         settled_s = 0.0 if self._settled_since_s is None else asked_s - self._settled_since_s
         is_settled = settled_s >= self._leases.lease_s
         hold = partial(self._leases.hold, most=self._cameras.max_cameras, takes=is_settled)
@@ -215,7 +215,7 @@ class CameraSharing:
             self._note_change(None)
 
     async def _adjust(self, holding: Holding) -> None:
-        """Follow what is held, and give back what is more than the share."""
+        """Follow the cameras that are held, and give back those beyond the quota."""
         leases = self._held_leases
         lost_names = {
             name for name, lease in leases.items() if holding.epochs.get(name) != lease.epoch

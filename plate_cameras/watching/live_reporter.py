@@ -1,4 +1,4 @@
-"""Tells the control room about the cameras, and follows the areas that were drawn there."""
+"""Writes the states of cameras for the control room, and reads the areas that were drawn there."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class LiveReporter:
         return result
 
     async def _report(self) -> bool:
-        """Write what is due. States are due every `STATES_S`, and when one has changed."""
+        """Write states and stills that are due: states every `STATES_S`, and after each change."""
         frames = [frame for loop in self._loops() if (frame := self._tap(loop)) is not None]
         statuses = [CameraStatus.of(loop) for loop in self._loops()]
         states = {status.name: (status.state, status.error) for status in statuses}

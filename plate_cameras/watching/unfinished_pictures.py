@@ -90,7 +90,7 @@ class UnfinishedPictures:
         self._note(None)
 
     async def drain(self) -> None:
-        """Wait a moment for the store, and forget what is stored. The rest comes again."""
+        """Wait a moment for the store, and forget the stored pictures. The others come again."""
         deadline_s = steady_s() + LAST_S
         await self.finish(())
         while self._pictures and steady_s() < deadline_s:

@@ -1,4 +1,4 @@
-"""Addresses of sources: how FFmpeg opens them, and what may be shown of them."""
+"""Addresses of sources: for FFmpeg, and without secrets for messages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Address:
 
 
 def address_of(camera: Camera, limits: Limits) -> Address:
-    """Tell how to open a camera. The host's certificate is verified unless its settings forbid it.
+    """Return the address of a camera. Its certificate is verified unless the settings forbid it.
 
     FFmpeg verifies none by itself, and does not find the system's certificates everywhere. The
     options are also given without TLS: a host may send the client on to an encrypted address.
@@ -62,7 +62,7 @@ def address_of(camera: Camera, limits: Limits) -> Address:
 
 
 def parse_address(url: str, limits: Limits) -> Address:
-    """Tell from a camera's URL how to open it."""
+    """Return the address of a camera's URL."""
     scheme, separator, path = url.partition("://")
     scheme = scheme.lower()
     if url.startswith(DEVICES):
@@ -91,7 +91,7 @@ def make_absolute(url: str) -> str:
 
 
 def make_tls_context(address: Address) -> ssl.SSLContext:
-    """Return how Python checks the certificate of a camera, as FFmpeg's options say."""
+    """Return the context in which Python verifies a certificate as FFmpeg's options say."""
     context = ssl.create_default_context(cafile=address.options.get("ca_file"))
     if address.options.get("tls_verify") != "1":
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -1,8 +1,8 @@
 """The limits of a source: its own host and port, the protocols of its address, listed formats.
 
-A camera is not trusted. FFmpeg would follow its redirects to any host, take its answer for a
-playlist, and fetch what that names: other addresses, keys, files. So every address gets the options
-of its kind, and all redirects are decided by `follow`.
+A camera is not trusted. FFmpeg would follow its redirects to any host, and read its answer as a
+playlist that names other addresses, keys and files. So every address gets the options of its kind,
+and all redirects are decided by `follow`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PROTOCOLS = {
 
 
 def limit(kind: str) -> dict[str, str]:
-    """Return FFmpeg's options that limit what a source of a kind may open."""
+    """Return FFmpeg's options that limit the addresses and formats of a kind of source."""
     formats = {RTSP: ("rtsp",), DEVICE: ("v4l2",)}.get(kind, FORMATS)
     return {
         "protocol_whitelist": ",".join(PROTOCOLS[kind]),

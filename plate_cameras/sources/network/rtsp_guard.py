@@ -116,7 +116,7 @@ class RtspGuard:
         return True
 
     def _check_answer(self, answer: bytes) -> bool:
-        """Tell whether FFmpeg may have an answer of the camera: none that redirects."""
+        """Tell whether FFmpeg may have an answer. Answers that redirect are held back."""
         if self._is_playing:
             return True
         known_bytes = len(self._answers)
@@ -153,7 +153,7 @@ class _Side(asyncio.Protocol):
         self.end_future = asyncio.get_running_loop().create_future()
 
     def end(self) -> asyncio.Future[None]:
-        """Close the connection after what is still to be sent. Return the future of its end."""
+        """Close the connection after its last bytes are sent. Return the future of its end."""
         if self._transport:
             self._transport.close()
         elif not self.end_future.done():

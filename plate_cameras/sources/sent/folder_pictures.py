@@ -39,12 +39,12 @@ READ, BROKEN = ASIDE = ("read", "broken")
 SCAN_S, SETTLED_S = 1.0, 2.0
 """Pause between two looks at the folder, and the time for which a file must not change."""
 UNFINISHED_S = 60.0
-"""The same for a JPEG file without its end, or what is no picture yet: a slow sender may still add
-to it."""
+"""The same for a JPEG file without its end, or one that is no picture: a slow sender may still
+write it."""
 MAX_DEPTH = 8
 """Folders inside each other that are looked at."""
 MAX_FILES = 10_000
-"""Files that are looked at in one round; the others have their turn when these are gone."""
+"""Files that are looked at in one round; the others follow when these are gone."""
 MAX_NAME_BYTES = 200
 """Largest part of a file's name that is kept. A file system takes 255 bytes."""
 MAX_PICTURES = 8
@@ -110,7 +110,7 @@ class FolderPictures:
         return pictures
 
     async def _run(self, call: Callable[[], ResultT]) -> ResultT:
-        """Run a call in the folder's own thread: one that hangs holds up nobody else."""
+        """Run a call in the folder's own thread, so that a hanging call delays no other folder."""
         running = asyncio.wrap_future(self._threads.submit(call))
         if not (await asyncio.wait({running}, timeout=ANSWER_S))[0]:
             running.cancel()
@@ -213,7 +213,7 @@ class FolderPictures:
         return content if len(content) <= MAX_PICTURE_BYTES else b"too large"
 
     async def _finish(self, path: Path, version: _Version, where: str | None) -> None:
-        """Delete a file, or move it into a folder. One that cannot be changed is not read again."""
+        """Delete a file, or move it into a folder. After a failure it is not read again."""
 
         def change() -> None:
             try:
@@ -241,7 +241,7 @@ class FolderPictures:
 
 
 def _may_grow(content: bytes) -> bool:
-    """Tell whether a file lacks its end. The end of a thumbnail in it is none."""
+    """Tell whether a file lacks its end. The end of a thumbnail inside of it does not count."""
     try:
         return check_file(content, MAX_PIXELS).is_cut
     except PictureError:

@@ -132,7 +132,7 @@ def _picture_of(message: Message, path: str) -> bytes:
 
 
 def _texts(values: Any) -> Iterator[str]:
-    """Return the texts of a document that may be pictures, whatever they are nested in."""
+    """Return the texts of a document that may be pictures, at any depth."""
     stack, count = [values], 0
     while stack and count < MAX_VALUES:
         value, count = stack.pop(), count + 1

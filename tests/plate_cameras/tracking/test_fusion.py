@@ -39,7 +39,7 @@ def test_scores_are_probabilities_of_different_texts(
     observations = [
         observation(
             time_s,
-            replace(plate((500, 100), width=width), candidates=normalized(scores)),
+            replace(plate((500, 100), width=width), candidates=normalize(scores)),
             sharpness,
         )
         for time_s, scores, sharpness, width in looks
@@ -54,7 +54,7 @@ def test_scores_are_probabilities_of_different_texts(
     assert sum(fusion.weights) == pytest.approx(1) or not any(fusion.weights)
 
 
-def normalized(scores_: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+def normalize(scores_: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     """Return candidates whose texts differ and whose scores sum to at most 1."""
     total = max(1.0, sum(score for _, score in scores_))
     return tuple({text: (text, score / total) for text, score in scores_}.values())

@@ -85,12 +85,12 @@ def test_a_box_without_pixels_is_left_out(
     assert len(texts(replace(plate((0, 0), ""), xyxy=xyxy))) == counts
 
 
-def detected(plate_: Plate, score: float) -> Plate:
+def set_detection_score(plate_: Plate, score: float) -> Plate:
     return replace(plate_, detection_score=score)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "lefts"),
+    ("first", "second", "lefts_px"),
     [
         pytest.param(plate((200, 100)), plate((600, 100), OTHER), [150, 550], id="two vehicles"),
         pytest.param(plate((200, 100), ""), plate((600, 100), ""), [150, 550], id="unread"),
@@ -102,8 +102,8 @@ def detected(plate_: Plate, score: float) -> Plate:
             plate((200, 100), score=0.9), plate((600, 100), score=0.8), [150], id="read worse"
         ),
         pytest.param(
-            detected(plate((200, 100), score=0.9), 0.5),
-            detected(plate((600, 100), score=0.6), 0.9),
+            set_detection_score(plate((200, 100), score=0.9), 0.5),
+            set_detection_score(plate((600, 100), score=0.6), 0.9),
             [550],
             id="read worse and detected better",
         ),
@@ -122,6 +122,6 @@ def detected(plate_: Plate, score: float) -> Plate:
     ],
 )
 def test_a_text_that_stands_twice_in_a_frame_is_one_vehicle(
-    first: Plate, second: Plate, lefts: list[float]
+    first: Plate, second: Plate, lefts_px: list[float]
 ) -> None:
-    assert [left for _, left in texts(first, second)] == lefts
+    assert [left_px for _, left_px in texts(first, second)] == lefts_px

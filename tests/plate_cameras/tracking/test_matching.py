@@ -28,16 +28,16 @@ SECOND = log(2 * 0.08**2 + 7**2 + 3**2 / 4)
 """The cost after a second, with a speed of up to 7 and an acceleration of up to 3."""
 
 
-def seen_once(plate_: Plate | None = None, text: str = "", score: float = 1.0) -> OpenPass:
+def see_once(plate_: Plate | None = None, text: str = "", score: float = 1.0) -> OpenPass:
     """Return a pass that was seen at 0 s, with a text that is as sure as a test wants."""
     open_pass = OpenPass.start("1", look(0, plate_ or plate((300, 200), "")), CAMERA)
     open_pass.fusion = FusedText(((text, score),), (1.0,)) if text else FusedText()
     return open_pass
 
 
-def standing(text: str = "", score: float = 1.0) -> OpenPass:
+def see_standing(text: str = "", score: float = 1.0) -> OpenPass:
     """Return a pass whose vehicle has stood from 0 s to 1 s."""
-    open_pass = seen_once()
+    open_pass = see_once()
     for time_s in (0.5, 1.0):
         open_pass.add(look(time_s, plate((300, 200), "")), CAMERA, MOTION_S)
     open_pass.fusion = FusedText(((text, score),), (1.0,)) if text else FusedText()
@@ -61,18 +61,18 @@ def cost(open_pass: OpenPass, look_: Look) -> float:
     ],
 )
 def test_the_cost_of_a_moving_plate_is_that_of_its_prediction(look_: Look, expected: float) -> None:
-    assert cost(seen_once(), look_) == pytest.approx(expected)
+    assert cost(see_once(), look_) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("missed_frames", "more"), [(1, 1), (2, 2), (4, 4), (9, 4)])
 def test_each_frame_that_did_not_show_the_plate_costs(missed_frames: int, more: float) -> None:
-    open_pass = seen_once()
+    open_pass = see_once()
     for _ in range(missed_frames):
         open_pass.miss(0.1)
     assert cost(open_pass, look(1, plate((300, 200), ""))) == pytest.approx(SECOND + more)
 
 
-def stretched(plate_: Plate, factor: float) -> Plate:
+def stretch(plate_: Plate, factor: float) -> Plate:
     """Return a plate of another height."""
     x0, y0, x1, y1 = plate_.xyxy
     return replace(plate_, xyxy=(x0, y0, x1, y0 + (y1 - y0) * factor))
@@ -85,16 +85,16 @@ def stretched(plate_: Plate, factor: float) -> Plate:
         pytest.param(plate((300, 200), TEXT, width=410), False, id="4.1 times as large"),
         pytest.param(plate((300, 200), TEXT, width=25.7), True, id="3.9 times as small"),
         pytest.param(plate((300, 200), TEXT, width=24.3), False, id="4.1 times as small"),
-        pytest.param(stretched(plate((300, 200), TEXT), exp(0.69)), True, id="twice as high"),
-        pytest.param(stretched(plate((300, 200), TEXT), exp(0.71)), False, id="a headlamp"),
-        pytest.param(stretched(plate((300, 200), TEXT), exp(-0.71)), False, id="half as high"),
+        pytest.param(stretch(plate((300, 200), TEXT), exp(0.69)), True, id="twice as high"),
+        pytest.param(stretch(plate((300, 200), TEXT), exp(0.71)), False, id="a headlamp"),
+        pytest.param(stretch(plate((300, 200), TEXT), exp(-0.71)), False, id="half as high"),
     ],
 )
 def test_a_plate_keeps_its_size_and_shape_by_and_large(plate_: Plate, is_possible: bool) -> None:
-    assert (cost(seen_once(text=TEXT), look(1, plate_)) < NEW_PASS) == is_possible
+    assert (cost(see_once(text=TEXT), look(1, plate_)) < NEW_PASS) == is_possible
 
 
-CUT = stretched(plate((35, 200), "", width=70), 3.0)
+CUT = stretch(plate((35, 200), "", width=70), 3.0)
 """A plate that the frame's left edge may cut."""
 
 
@@ -106,7 +106,7 @@ CUT = stretched(plate((35, 200), "", width=70), 3.0)
     ],
 )
 def test_the_shape_of_a_plate_that_the_edge_cuts_says_nothing(first: Plate, second: Plate) -> None:
-    assert cost(seen_once(first), look(0.5, second)) < NEW_PASS
+    assert cost(see_once(first), look(0.5, second)) < NEW_PASS
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,11 @@ def test_a_vehicle_that_stood_is_looked_for_at_its_place(
     place: tuple[float, float], width: float, expected: float
 ) -> None:
     look_ = look(9, plate(place, "", width=width))
-    assert cost(standing(), look_) == pytest.approx(expected, abs=1e-6)
+    assert cost(see_standing(), look_) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_standing_vehicle_costs_no_more_than_its_prediction() -> None:
-    open_pass = standing()
+    open_pass = see_standing()
     prediction = open_pass.motion.predict(1.25, MOTION_S)
     look_ = look(1.25, plate((390, 200), ""))
     squared_distance, vagueness = prediction.misfit(look_)
@@ -147,7 +147,7 @@ def test_a_standing_vehicle_costs_no_more_than_its_prediction() -> None:
 def test_after_a_standing_vehicle_was_hidden_a_text_must_be_the_same(
     text: str, expected: float
 ) -> None:
-    open_pass = standing(TEXT)
+    open_pass = see_standing(TEXT)
     open_pass.miss(1)
     open_pass.miss(1)
     look_ = look(2.75, plate((300, 200), text, 1.0))
@@ -167,7 +167,7 @@ def test_after_a_standing_vehicle_was_hidden_a_text_must_be_the_same(
 def test_the_same_text_is_the_same_vehicle_as_far_as_it_can_have_come(
     x: float, time_s: float, expected: float | None
 ) -> None:
-    cost_ = cost(seen_once(text=TEXT), look(time_s, plate((x, 200), TEXT, 1.0)))
+    cost_ = cost(see_once(text=TEXT), look(time_s, plate((x, 200), TEXT, 1.0)))
     assert cost_ == pytest.approx(expected) if expected else cost_ >= NEW_PASS
 
 
@@ -185,13 +185,13 @@ def test_the_same_text_is_the_same_vehicle_as_far_as_it_can_have_come(
 def test_texts_that_are_certain_cost_by_their_different_characters(
     text: str, expected: tuple[float, bool]
 ) -> None:
-    comparison = compare_texts(seen_once(text=TEXT), look(0, plate((300, 200), text, 1.0)))
+    comparison = compare_texts(see_once(text=TEXT), look(0, plate((300, 200), text, 1.0)))
     assert comparison == expected
 
 
 def test_a_plate_without_a_text_is_like_any_text_whatever_its_score_is() -> None:
     unread = replace(plate((300, 200), ""), text_score=0.9)
-    assert compare_texts(seen_once(text=TEXT), look(0, unread)) == (0, False)
+    assert compare_texts(see_once(text=TEXT), look(0, unread)) == (0, False)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_texts_weigh_as_much_as_they_are_sure(
     text: str, score: float, expected: tuple[float, bool]
 ) -> None:
     comparison = compare_texts(
-        seen_once(text=TEXT, score=score), look(0, plate((300, 200), text, score))
+        see_once(text=TEXT, score=score), look(0, plate((300, 200), text, score))
     )
     assert comparison == (pytest.approx(expected[0]), expected[1])
 
@@ -231,7 +231,7 @@ def test_texts_weigh_as_much_as_they_are_sure(
 def test_a_pass_is_expected_within_a_plate_width(
     middle: tuple[float, float], width: float, is_there: bool
 ) -> None:
-    assert is_expected(seen_once(), look(0.25, plate(middle, "", width=width))) == is_there
+    assert is_expected(see_once(), look(0.25, plate(middle, "", width=width))) == is_there
 
 
 @pytest.mark.parametrize(("missed_frames", "moves", "stands"), [(1, True, True), (2, False, True)])
@@ -239,7 +239,7 @@ def test_only_a_standing_vehicle_is_expected_after_two_frames_without_it(
     missed_frames: int, moves: bool, stands: bool
 ) -> None:
     look_ = look(1.5, plate((300, 200), ""))
-    passes = seen_once(), standing()
+    passes = see_once(), see_standing()
     for open_pass in passes:
         for _ in range(missed_frames):
             open_pass.miss(0.25)

@@ -31,7 +31,7 @@ def alone(looks: Sequence[tuple[float, Plate]]) -> Looks:
     return [(time_s, [plate_]) for time_s, plate_ in looks]
 
 
-def closed(events: Sequence[PassEvent]) -> list[str]:
+def find_closed_texts(events: Sequence[PassEvent]) -> list[str]:
     return [event.vehicle_pass.text for event in events if event.kind == "closed"]
 
 
@@ -89,7 +89,7 @@ def again(from_s: float, plate_: Plate = PARKED) -> Looks:
 def test_a_standing_car_that_was_hidden_is_one_pass_and_another_car_is_another(
     looks: Looks, texts: list[str]
 ) -> None:
-    assert sorted(closed(follow(new_tracker(), looks))) == sorted(texts)
+    assert sorted(find_closed_texts(follow(new_tracker(), looks))) == sorted(texts)
 
 
 def test_a_standing_car_whose_place_another_has_taken_is_closed() -> None:
@@ -191,7 +191,7 @@ def test_time_stamps_that_go_back_by_five_seconds_are_of_the_same_stream(
     tracker = new_tracker()
     for time_s, plate_ in crossing((100, 100.5), speed=3):
         tracker.update(frame(time_s), Plates((plate_,)))
-    assert closed(tracker.update(frame(100.5 - back_s), Plates(()))) == ends
+    assert find_closed_texts(tracker.update(frame(100.5 - back_s), Plates(()))) == ends
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_vehicle_is_gone_after_three_seconds_or_longer_if_frames_are_rare(
         tracker.update(frame(time_s), Plates(()))
     tracker.update(frame(last), Plates((plate((300, 100)),)))
     assert tracker.advance(last + gone_s - 0.001) == []
-    assert closed(tracker.advance(last + gone_s + 0.001)) == [FIRST]
+    assert find_closed_texts(tracker.advance(last + gone_s + 0.001)) == [FIRST]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_an_unreadable_plate_is_a_pass_after_five_sure_looks_in_a_second(
         (30 + i * step_s, [replace(plate((300, 100), ""), detection_score=score)])
         for i in range(looks)
     ]
-    assert closed(follow(new_tracker(), plates)) == passes
+    assert find_closed_texts(follow(new_tracker(), plates)) == passes
 
 
 @pytest.mark.parametrize("of", ["agreement_threshold", "text_threshold"])
@@ -281,7 +281,7 @@ def test_a_pass_that_was_told_goes_on_when_an_earlier_track_proves_to_be_its_own
         visible_ids.append(tracker.visible_ids)
     events += tracker.close()
     assert visible_ids[-3:] == [("2", "3"), ("1", "3"), ("2", "3")]
-    assert sorted(closed(events)) == [FIRST, SECOND]
+    assert sorted(find_closed_texts(events)) == [FIRST, SECOND]
     (first,) = [event.vehicle_pass for event in events if kinds([event]) == [("closed", FIRST)]]
     assert first.observations[0].time_s == 0
     starts = {

@@ -187,9 +187,11 @@ def show(picture: np.ndarray, blur: str, *boxes: Xyxy) -> np.ndarray:
     return cv2.imdecode(np.frombuffer(still, np.uint8), cv2.IMREAD_COLOR)
 
 
-@pytest.mark.parametrize(("width", "shown"), [(1280, 1280), (1920, 960), (2560, 1280), (3840, 960)])
-def test_a_still_is_at_most_1280_pixels_wide(width: int, shown: int) -> None:
-    assert show(np.full((width // 4, width, 3), 128, np.uint8), "none").shape[1] == shown
+@pytest.mark.parametrize(
+    ("width", "still_width"), [(1280, 1280), (1920, 960), (2560, 1280), (3840, 960)]
+)
+def test_a_still_is_at_most_1280_pixels_wide(width: int, still_width: int) -> None:
+    assert show(np.full((width // 4, width, 3), 128, np.uint8), "none").shape[1] == still_width
 
 
 def test_a_damaged_frame_gives_no_still() -> None:

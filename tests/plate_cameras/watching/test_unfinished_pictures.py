@@ -20,8 +20,8 @@ class Counts:
     written: int = 0
 
 
-class Finished(list[str]):
-    """The pictures that were forgotten."""
+class UploadLog(list[str]):
+    """The names of the uploads that were finished."""
 
     def make_upload(self, name: str) -> Upload:
         async def finish() -> None:
@@ -31,66 +31,66 @@ class Finished(list[str]):
 
 
 async def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_store() -> None:
-    counts, finished = Counts(), Finished()
+    counts, log = Counts(), UploadLog()
     pictures = UnfinishedPictures(counts)
-    pictures.add(finished.make_upload("a"), ["told", "untold"])
+    pictures.add(log.make_upload("a"), ["told", "untold"])
     await pictures.finish({"untold"})
     counts.accepted = 2
     await pictures.finish(())
     counts.accepted, counts.written = 3, 1
     await pictures.finish(())
-    assert finished == []
+    assert log == []
     counts.written = 2
     await pictures.finish(())
-    assert finished == ["a"]
+    assert log == ["a"]
     assert len(pictures) == 0
 
 
 async def test_a_picture_without_passes_waits_for_nothing() -> None:
-    finished = Finished()
+    log = UploadLog()
     pictures = UnfinishedPictures(Counts())
-    pictures.add(finished.make_upload("a"), ())
+    pictures.add(log.make_upload("a"), ())
     await pictures.finish({"other"})
-    assert finished == ["a"]
+    assert log == ["a"]
 
 
 async def test_not_many_pictures_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unfinished_pictures, "MAX_KEPT", 2)
-    finished = Finished()
+    log = UploadLog()
     pictures = UnfinishedPictures(Counts())
     for name in ("a", "b", "c"):
-        pictures.add(finished.make_upload(name), ["untold"])
+        pictures.add(log.make_upload(name), ["untold"])
     await pictures.finish({"untold"})
-    assert finished == ["a"]
+    assert log == ["a"]
 
 
 async def test_a_picture_that_cannot_be_forgotten_now_is_forgotten_later() -> None:
-    failures, finished = [OSError("the disk is full")], Finished()
+    failures, log = [OSError("the disk is full")], UploadLog()
 
     async def finish() -> None:
         if failures:
             raise failures.pop()
-        finished.append("a")
+        log.append("a")
 
     pictures = UnfinishedPictures()
     pictures.add(Upload(b"a", finish, finish), ())
     await pictures.finish(())
-    assert finished == []
+    assert log == []
     await pictures.finish(())
-    assert finished == ["a"]
+    assert log == ["a"]
 
 
 async def test_the_end_of_a_camera_waits_for_the_store_a_moment_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unfinished_pictures, "LAST_S", 0.1)
-    counts, finished = Counts(accepted=1), Finished()
+    counts, log = Counts(accepted=1), UploadLog()
     pictures = UnfinishedPictures(counts)
-    pictures.add(finished.make_upload("a"), ())
+    pictures.add(log.make_upload("a"), ())
     await pictures.drain()
-    assert finished == []
+    assert log == []
     draining = asyncio.ensure_future(pictures.drain())
     await asyncio.sleep(0)
     counts.written = 1
     await draining
-    assert finished == ["a"]
+    assert log == ["a"]

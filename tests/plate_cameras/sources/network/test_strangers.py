@@ -149,7 +149,10 @@ MOVED = "RTSP/1.0 302 Moved\r\nCSEQ\r\nLocation: rtsp://BYSTANDER/relay\r\n\r\n"
     "reply",
     [
         pytest.param(MOVED, id="302"),
-        *(pytest.param(MOVED.replace("302", str(n)), id=f"{n}") for n in (300, 301, 303, 307, 308)),
+        *(
+            pytest.param(MOVED.replace("302", str(status)), id=f"{status}")
+            for status in (300, 301, 303, 307, 308)
+        ),
         pytest.param([*MOVED], id="byte by byte"),
         pytest.param(MOVED.replace("\r", ""), id="without carriage returns"),
         pytest.param(MOVED.replace("302", "3\r02").replace("RTSP/", "RT\rSP/"), id="with more"),

@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_cameras.blurring import VEHICLE_WIDTH
+from plate_cameras.blurring import MAX_VEHICLE_WIDTH_PX
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.store_parts import KeptFrames
@@ -73,7 +73,7 @@ def test_a_small_picture_of_the_vehicle_is_kept_once(blur: str) -> None:
     assert x0 <= px0 < px1 <= x1
     assert y0 <= py0 < py1 <= y1
     kept_picture = read(best.frame_jpeg)
-    assert kept_picture.shape[1] == min(x1 - x0, VEHICLE_WIDTH)
+    assert kept_picture.shape[1] == min(x1 - x0, MAX_VEHICLE_WIDTH_PX)
     scale = kept_picture.shape[1] / (x1 - x0)
     plate = kept_picture[int(scale * (py0 - y0)) :, int(scale * (px0 - x0)) :]
     assert plate[: int(scale * (py1 - py0)), : int(scale * (px1 - px0))].std() > 30
