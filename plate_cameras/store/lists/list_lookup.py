@@ -172,7 +172,7 @@ class ListLookup:
     _shared: ClassVar[WeakValueDictionary[tuple[int, str, int], LoadedList]] = WeakValueDictionary()
 
     def __init__(self) -> None:
-        self._lists: dict[int, LoadedList] = {}
+        self._loaded: dict[int, LoadedList] = {}
         self._of_cameras: Mapping[str, Sequence[str]] = {}
 
     def refresh(self, connection: sa.Connection) -> None:
@@ -188,16 +188,16 @@ class ListLookup:
             loaded_list = self._shared.get(tuple(row)) or _load(connection, *row)
             loaded_lists[row.id] = self._shared.setdefault(tuple(row), loaded_list)
         # Together and at the end: after an error, the lists stay as they were.
-        self._lists, self._of_cameras = loaded_lists, of_cameras
+        self._loaded, self._of_cameras = loaded_lists, of_cameras
 
     def named(self, names: Collection[str]) -> list[LoadedList]:
         """Return the lists that have one of some names."""
-        return [loaded_list for loaded_list in self._lists.values() if loaded_list.name in names]
+        return [loaded_list for loaded_list in self._loaded.values() if loaded_list.name in names]
 
     @property
     def revisions(self) -> dict[int, int]:
         """The state of each list, by its number."""
-        return {number: loaded_list.revision for number, loaded_list in self._lists.items()}
+        return {number: loaded_list.revision for number, loaded_list in self._loaded.items()}
 
     def match(self, camera: str, text: str, time_s: float) -> dict[int, ListHit]:
         """Return the best hit in each list of a camera, by the list's number."""
