@@ -135,8 +135,8 @@ class PassFinder:
             self.connection.exec_driver_sql("; ".join(settings))
 
 
-MAX_EARLIER, MAX_LATER, MAX_SEARCHED = 9, 5, 100
-"""Most neighbours before and after a pass. The later ones are the oldest of the newest 100."""
+MAX_EARLIER, MAX_LATER = 9, 5
+"""Most passes of the same plate that are shown beside one."""
 MAX_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
@@ -210,11 +210,18 @@ def _read_neighbours(
     connection: sa.Connection, found_pass: FoundPass, scope: Scope
 ) -> tuple[FoundPass, ...]:
     """Return the next and the last passes of the same plate, the newest first."""
-    text, at_s = f'"{found_pass.text}"', found_pass.first_seen_s  # in quotes: the whole text
-    later = search(connection, PassQuery(text, from_s=at_s, limit=MAX_SEARCHED), scope).passes
-    earlier = search(connection, PassQuery(text, until_s=at_s, limit=MAX_EARLIER), scope).passes
-    others = [neighbour for neighbour in later if neighbour.number != found_pass.number]
-    return (*others[-MAX_LATER:], *earlier)
+    place = passes.c.first_seen_s, passes.c.number
+    own_place = sa.tuple_(*map(sa.literal, (found_pass.first_seen_s, found_pass.number)))
+    same = sa.select(passes).where(passes.c.text == found_pass.text)
+    if scope.cameras is not None:
+        same = same.where(passes.c.camera.in_(scope.cameras))
+    later = same.where(sa.tuple_(*place) > own_place).order_by(*place).limit(MAX_LATER)
+    earlier = same.where(sa.tuple_(*place) < own_place).limit(MAX_EARLIER)
+    earlier = earlier.order_by(*(column.desc() for column in place))
+    newer_rows, older_rows = (
+        connection.execute(page).mappings().all() for page in (later, earlier)
+    )
+    return tuple(map(to_found_pass, (*reversed(newer_rows), *older_rows)))
 
 
 def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> PassDetails:

@@ -172,7 +172,7 @@ class ListLookup:
     _shared: ClassVar[WeakValueDictionary[tuple[int, str, int], LoadedList]] = WeakValueDictionary()
 
     def __init__(self) -> None:
-        self._lists: Mapping[int, LoadedList] = {}
+        self._loaded: Mapping[int, LoadedList] = {}
         self._of_cameras: Mapping[str, Sequence[str]] = {}
 
     def refresh(self, connection: sa.Connection) -> None:
@@ -193,16 +193,16 @@ class ListLookup:
         self, loaded_lists: Mapping[int, LoadedList], of_cameras: Mapping[str, Sequence[str]]
     ) -> None:
         """Replace all lists, by their numbers, and the names of each camera's lists."""
-        self._lists, self._of_cameras = loaded_lists, of_cameras
+        self._loaded, self._of_cameras = loaded_lists, of_cameras
 
     def named(self, names: Collection[str]) -> list[LoadedList]:
         """Return the lists that have one of some names."""
-        return [loaded_list for loaded_list in self._lists.values() if loaded_list.name in names]
+        return [loaded_list for loaded_list in self._loaded.values() if loaded_list.name in names]
 
     @property
     def revisions(self) -> dict[int, int]:
         """The state of each list, by its number."""
-        return {number: loaded_list.revision for number, loaded_list in self._lists.items()}
+        return {number: loaded_list.revision for number, loaded_list in self._loaded.items()}
 
     def match(self, camera: str, text: str, time_s: float) -> dict[int, ListHit]:
         """Return the best hit in each list of a camera, by the list's number."""

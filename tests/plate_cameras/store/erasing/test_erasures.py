@@ -92,8 +92,8 @@ def test_an_event_of_a_deleted_pass_is_dropped_whenever_its_clock_says_that_it_b
 
 
 def misread_in_a_frame(vehicle_pass: Pass, wrong: Plate) -> Pass:
-    first, *others = vehicle_pass.observations
-    return replace(vehicle_pass, observations=(replace(first, plate=wrong), *others))
+    first, *rest = vehicle_pass.observations
+    return replace(vehicle_pass, observations=(replace(first, plate=wrong), *rest))
 
 
 def misread_in_the_best_frame(vehicle_pass: Pass, wrong: Plate) -> Pass:

@@ -1,5 +1,6 @@
 """Searches, alike in both databases."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,18 @@ from plate_cameras.store.finding import search as pass_finder
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore
-from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, find_ids, make_event
+from plate_cameras.store.scope import EVERYTHING, Scope
+from tests.plate_cameras.store.stored_events import (
+    NOW_S,
+    REQUESTER,
+    find_ids,
+    make_event,
+    with_pictures,
+)
 
 CYRILLIC = "\u0430123\u0432\u044177"
 """The text of `a` in small Cyrillic letters."""
+YARD = Scope(("west",), frozenset({"yard"}))
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +136,26 @@ def test_what_cannot_be_searched_is_said(
 def test_a_search_needs_a_reason() -> None:
     with pytest.raises(ParameterError, match="why"):
         Requester("officer", " ")
+
+
+@pytest.mark.parametrize(
+    ("number", "scope", "ids"),
+    [
+        pytest.param(3, EVERYTHING, "8 7 6 5 4 2 1 0", id="of the same plate"),
+        pytest.param(99, EVERYTHING, "104 103 102 101 100 98 97 96 95 94 93 92 91 90", id="next"),
+        pytest.param(119, EVERYTHING, "118 117 116 115 114 113 112 111 110", id="last"),
+        pytest.param(3, YARD, "13 11 9 7 5 1", id="of the cameras in the scope"),
+    ],
+)
+def test_neighbours_are_the_next_and_the_last_passes_of_the_plate(
+    store: PassStore, number: int, scope: Scope, ids: str
+) -> None:
+    """Two passes are seen at each time, one at the gate and one in the yard."""
+    events = [
+        make_event(f"{at}", first_seen_s=NOW_S + at // 2, camera=("gate", "yard")[at % 2])
+        for at in range(120)
+    ]
+    store.write([*(with_pictures(event, b"crop") for event in events), make_event("x", "B7")], [])
+    requester = replace(REQUESTER, scope=scope)
+    neighbours = store.get(f"{number}", requester, neighbours=True).neighbours
+    assert [found_pass.id for found_pass in neighbours] == ids.split()

@@ -142,20 +142,20 @@ def test_what_postgresql_rejects_stops_no_other(
 
 @ON_SQLITE
 def test_a_request_does_not_wait_for_events_that_are_written(store: PassStore) -> None:
-    begun, end = threading.Event(), threading.Event()
+    has_begun, may_end = threading.Event(), threading.Event()
 
     class SlowWriter(PassWriter):
         def write(self, *_: Any) -> None:
-            begun.set()
-            end.wait(60)
+            has_begun.set()
+            may_end.wait(60)
 
     store.writer.pass_writer = SlowWriter()
     with ThreadPoolExecutor(1) as threads:
         writing = threads.submit(store.write, ABC, [])
-        assert begun.wait(60)
+        assert has_begun.wait(60)
         store.writer.prepare()
         assert not writing.done()
-        end.set()
+        may_end.set()
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(
     pass_writer.tried.clear()
     assert store.writer.replay() == 0
     assert pass_writer.tried == ["0", "1234"]
-    away_since, back = (one.message for one in caplog.records if "passes" in one.message)
+    away_since, back = (record.message for record in caplog.records if "passes" in record.message)
     assert away_since == f"passes wait in {store.writer.spool.folder}: the database is away"
     assert back == "passes can be kept again; 4 events wait in the spool"
     assert (store.writer.is_database_up, store.writer.last_error) == (True, "")

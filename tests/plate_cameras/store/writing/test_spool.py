@@ -101,9 +101,9 @@ def test_names_never_repeat(tmp_path: Path) -> None:
     for at in range(3):
         with closing(Spool(tmp_path)) as spool:
             spool.put([event(f"{at}")])
-            (one,) = spool.oldest(9)
-            names.append(one.file.name)
-            spool.reject(one.file, "a test")
+            (spooled_file,) = spool.oldest(9)
+            names.append(spooled_file.file.name)
+            spool.reject(spooled_file.file, "a test")
 
     assert files_in(tmp_path / "rejected") == names == sorted(names)
     assert len({int(name.partition("-")[0]) for name in names}) == 3
@@ -119,8 +119,8 @@ def test_a_rejected_file_of_an_earlier_version_is_not_overwritten(
     spool = stack.enter_context(closing(Spool(tmp_path)))
     spool.reject(spool.oldest(1)[0].file, "a test")
 
-    kept = {file.read_bytes() for file in (tmp_path / "rejected").iterdir()}
-    assert kept == {b"rejected before", encode(event("a"))}
+    contents = {file.read_bytes() for file in (tmp_path / "rejected").iterdir()}
+    assert contents == {b"rejected before", encode(event("a"))}
 
 
 def test_rejected_files_are_deleted_when_they_are_old_by_every_clock(
@@ -184,9 +184,9 @@ def test_a_plate_is_erased_from_the_spools_of_all_watchers(
 
 
 def test_another_vehicles_event_stays_though_a_frame_was_misread(spool: Spool) -> None:
-    changed = {"observations": make_event("a", "A128BC77").vehicle_pass.observations}
-    read, unreadable = make_event("a", **changed), make_event("b", "", **changed)
-    spool.put([AddressedEvent(one, (), NOW_S) for one in (read, unreadable)])
+    changes = {"observations": make_event("a", "A128BC77").vehicle_pass.observations}
+    pass_events = make_event("a", **changes), make_event("b", "", **changes)
+    spool.put([AddressedEvent(pass_event, (), NOW_S) for pass_event in pass_events])
 
     assert spool.erase("A128BC77") == 1
     assert ids(spool) == ["a closed"]
@@ -195,11 +195,11 @@ def test_another_vehicles_event_stays_though_a_frame_was_misread(spool: Spool) -
 def test_a_plate_whose_event_is_replayed_meanwhile_is_erased_all_the_same(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Path.read_bytes
+    read_bytes = Path.read_bytes
     spool.put([event("a"), event("b")])
 
     def read_and_replay(file: Path) -> bytes:
-        content = read(file)
+        content = read_bytes(file)
         file.unlink()
         return content
 
@@ -211,13 +211,13 @@ def test_each_process_gets_a_spool_of_its_own_and_that_with_events_first(
     tmp_path: Path, stack: ExitStack
 ) -> None:
     (tmp_path / "watcher-2").mkdir()
-    with closing(Spool(tmp_path / "watcher-3")) as left:
-        left.put([event("a")])
+    with closing(Spool(tmp_path / "watcher-3")) as earlier_spool:
+        earlier_spool.put([event("a")])
 
     spools = [stack.enter_context(closing(open_own_spool(tmp_path))) for _ in range(4)]
-    names = [one.folder.name for one in spools]
+    names = [spool.folder.name for spool in spools]
     assert names == ["watcher-3", tmp_path.name, "watcher-2", "watcher-4"]
-    assert [ids(one) for one in spools] == [["a closed"], [], [], []]
+    assert [ids(spool) for spool in spools] == [["a closed"], [], [], []]
 
 
 def test_a_spool_has_room_for_3500_events_with_their_pictures(tmp_path: Path) -> None:

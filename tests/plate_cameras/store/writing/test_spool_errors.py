@@ -31,9 +31,9 @@ def fail_with(number: int) -> Callable[..., NoReturn]:
 
 
 def break_reading_of(file: Path, patch: pytest.MonkeyPatch) -> None:
-    read = Path.read_bytes
+    read_bytes = Path.read_bytes
     failing = fail_with(errno.EIO)
-    patch.setattr(Path, "read_bytes", lambda path: failing() if path == file else read(path))
+    patch.setattr(Path, "read_bytes", lambda path: failing() if path == file else read_bytes(path))
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_a_file_that_cannot_be_read_is_put_aside(
     assert f"{first.name}: the event is put aside" in caplog.text
 
 
-@pytest.mark.parametrize("broken", ["read_bytes", "rename"])
+@pytest.mark.parametrize("method", ["read_bytes", "rename"])
 def test_a_process_without_descriptors_puts_nothing_aside(
-    spool: Spool, monkeypatch: pytest.MonkeyPatch, broken: str
+    spool: Spool, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     spool.put([event("a")])
-    monkeypatch.setattr(Path, broken, fail_with(errno.EMFILE))
+    monkeypatch.setattr(Path, method, fail_with(errno.EMFILE))
     monkeypatch.setattr(Path, "read_bytes", fail_with(errno.EMFILE))
     with pytest.raises(StoreUnavailable, match="cannot be read"):
         spool.oldest(9)

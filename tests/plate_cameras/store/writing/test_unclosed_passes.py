@@ -110,12 +110,12 @@ def test_the_next_owner_waits_by_its_own_clock_and_again_when_the_camera_came_ba
     """The database's clock is an hour behind the moment at which the camera changed hands."""
     moment_s = [0.0]
     pictures = PictureFolder(tmp_path / "pictures")
-    unclosed = UnclosedPasses(database, pictures, clock=lambda: moment_s[0])
+    unclosed_passes = UnclosedPasses(database, pictures, clock=lambda: moment_s[0])
     opening(url).write([report("a", take(database, ago_s=-3600) - 5)], [])
 
     def left_after(age_s: float) -> list[tuple[str, str, str]]:
         moment_s[0] = age_s
-        events = unclosed.of_former_owners("next")
+        events = unclosed_passes.of_former_owners("next")
         return [
             (event.kind, event.vehicle_pass.id, event.vehicle_pass.progress) for event in events
         ]
