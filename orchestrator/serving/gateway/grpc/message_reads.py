@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 from orchestrator.errors import RequestError
 from orchestrator.serving.gateway.errors import LEAVING, RETRY_AFTER_S, BodyTimeout, ServiceFull
@@ -38,7 +39,7 @@ class MessageReads:
     ) -> None:
         self._limits, self._measure, self._trim = limits, measure, trim
         self._reads: dict[asyncio.Task[Any], None] = {}  # the one that began first comes first
-        self._dropped_tasks: set[asyncio.Task[Any]] = set()
+        self._dropped_tasks = WeakSet[asyncio.Task[Any]]()
         self._idle_bytes = measure()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -61,7 +62,6 @@ class MessageReads:
         if not done:
             raise BodyTimeout(f"message: wanted within {self._limits.body_s:g} s, got a part")
         if task in self._dropped_tasks:
-            self._dropped_tasks.discard(task)
             raise ServiceFull("the memory for bodies is used up; try again later", RETRY_AFTER_S)
         if task.cancelled():
             raise ServiceFull(LEAVING.message, LEAVING.retry_after_s)

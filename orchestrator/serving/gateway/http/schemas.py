@@ -52,8 +52,8 @@ class Candidate(Model):
 class Region(Model):
     """The region where a plate is registered."""
 
-    code: str = Field(description="As the plate bears it", examples=["77"])
-    name: str = Field(description="Of the region", examples=["Moscow"])
+    code: str = Field(description="The code on the plate", examples=["77"])
+    name: str = Field(description="The region's name", examples=["Moscow"])
 
 
 class Reading(Model):
@@ -89,7 +89,7 @@ class Reading(Model):
         description='Name of the plate format of `text`, "" for none', examples=["ru_car"]
     )
     region: Region | None = Field(
-        description="Whose code `text` bears; null where it bears none, or none that exists",
+        description="Region of the code in `text`; null without a code, or if no region has it",
         examples=[{"code": "77", "name": "Moscow"}],
     )
 
@@ -136,14 +136,14 @@ class Problem(Model):
     )
     status: int = Field(ge=400, le=599, description="HTTP status", examples=[400])
     detail: str = Field(
-        description="What it was here: what was wanted, what came",
+        description="What went wrong: what was wanted, and what came",
         examples=["encoded_image: damaged picture"],
     )
     reason: str = Field(
         description="One word or two, of a small set, for programs", examples=["picture"]
     )
     instance: str = Field(
-        default="", description="Names this one occurrence", examples=["/requests/4f1d0a"]
+        default="", description="Reference to this occurrence", examples=["/requests/4f1d0a"]
     )
 
 
@@ -164,7 +164,7 @@ class Seconds(Model):
     picture: Duration = Field(description="Unpacking the file", examples=[0.018])
     letterbox: Duration = Field(description="Shrinking it for the detector", examples=[0.002])
     yolo: Duration = Field(description="Finding plates", examples=[0.024])
-    crops: Duration = Field(description="Choosing among the finds, cutting", examples=[0.001])
+    crops: Duration = Field(description="Choosing plates and cutting them out", examples=[0.001])
     stn: Duration = Field(description="Straightening", examples=[0.003])
     lprnet: Duration = Field(description="Reading", examples=[0.006])
     texts: Duration = Field(description="Spelling the texts out", examples=[0.001])
@@ -208,7 +208,7 @@ class FailedPicture(Model):
     """A picture, sent with others, that has no answer."""
 
     name: Name
-    problem: Problem = Field(description="Why not")
+    problem: Problem = Field(description="Why it has no answer")
 
 
 class Answer(Model):

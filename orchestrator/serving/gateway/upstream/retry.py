@@ -9,6 +9,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import ExitStack
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -110,14 +111,10 @@ class RetryPolicy:
         self._send, self._away_s, self._call_s = send, away_s, call_s
         self._clock, self._backoff = clock, SharedBackoff(clock, sleep)
         self._numbers = itertools.count(1)
-        self._blame_reasons: OrderedDict[str, str] = (
-            OrderedDict()
-        )  # why a worker died, by a call's mark
+        self._blame_reasons: OrderedDict[str, str] = OrderedDict()  # of workers' deaths, by mark
         self._strikes: OrderedDict[Fingerprint, int] = OrderedDict()
         self._harmful: OrderedDict[Fingerprint, str] = OrderedDict()
-        self._abandoned_calls: OrderedDict[str, Fingerprint] = (
-            OrderedDict()
-        )  # callers stopped waiting
+        self._abandoned_calls: OrderedDict[str, Fingerprint] = OrderedDict()  # by mark
         self._alone = asyncio.Lock()
         self._is_ending = False
         self.count = 0
@@ -154,17 +151,11 @@ class RetryPolicy:
         start_s, retries, is_suspect = self._clock(), 0, False
         within_s = min(self._call_s, call.timeout_s)
         deadline, retry_until = start_s + within_s, start_s + min(within_s, self._away_s)
-        is_alone = False
-        try:
+        with ExitStack() as stack:
             while True:
                 id = self._new_id(call.id)
                 try:
-                    response = await self._send(call, id, deadline - self._clock())
-                except (DeadlineExceeded, asyncio.CancelledError) as error:
-                    _store(self._abandoned_calls, mark_of(id), fingerprint_of(call))
-                    if isinstance(error, DeadlineExceeded):  # it knows the last try's time alone
-                        raise DeadlineExceeded.after(within_s) from error
-                    raise
+                    response = await self._try(call, id, deadline, within_s)
                 except ServerError:
                     is_blamed = self._take_blame(call, id)
                     retry_at = self._clock() + self._backoff.pause_s(retries)
@@ -180,12 +171,25 @@ class RetryPolicy:
                 if is_blamed and not is_suspect:
                     is_suspect = True
                     await self._enter_alone(deadline - self._clock())
-                    is_alone = True
+                    stack.callback(self._alone.release)
                 retries += 1
                 self.count += 1
-        finally:
-            if is_alone:
-                self._alone.release()
+
+    async def _try(
+        self, call: InferenceRequest, id: str, deadline: float, within_s: float
+    ) -> InferenceResponse:
+        """Send a call once. Remember it if its caller stops waiting: it may still kill a worker."""
+        try:
+            return await self._send(call, id, deadline - self._clock())
+        except DeadlineExceeded as error:
+            self._abandon(call, id)
+            raise DeadlineExceeded.after(within_s) from error  # the error has the last try's time
+        except asyncio.CancelledError:
+            self._abandon(call, id)
+            raise
+
+    def _abandon(self, call: InferenceRequest, id: str) -> None:
+        _store(self._abandoned_calls, mark_of(id), fingerprint_of(call))
 
     async def _enter_alone(self, within_s: float) -> None:
         """Wait until no other suspected call is being retried.
@@ -221,11 +225,8 @@ class RetryPolicy:
         return strikes >= STRIKES
 
     def _check(self, call: InferenceRequest) -> None:
-        size = call.size
-        has_such_size = any(
-            fingerprint.size == size for fingerprint in self._harmful
-        )  # a hash is rarely needed
-        if has_such_size and (reason := self._harmful.get(fingerprint_of(call))):
+        sizes = {fingerprint.size for fingerprint in self._harmful}  # a hash is rarely needed
+        if call.size in sizes and (reason := self._harmful.get(fingerprint_of(call))):
             raise _make_rejection(reason)
 
 

@@ -18,23 +18,23 @@ PICTURES = ("image/jpeg", "image/png", "image/webp", "image/bmp", FILE)
 
 PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
     "detection_threshold": (
-        "Least detection score of a plate",
+        "Minimum detection score of a plate",
         {"type": "number", "minimum": 0, "maximum": 1},
         "0.5",
     ),
     "text_threshold": (
-        'Least text score of a text that is shown; below it `text` is ""',
+        'Minimum text score; below it `text` is ""',
         {"type": "number", "minimum": 0, "maximum": 1},
         "0.9",
     ),
     "max_plates": (
-        "Most plates of one picture; the surest detections stay",
+        "Maximum number of plates in a picture; the surest detections stay",
         {"type": "integer", "minimum": 1, "maximum": 1000},
         "10",
     ),
     "detector_side_px": (
-        "How closely to look: longest side of the detector's input; a larger picture is shrunk to "
-        "it, which small plates do not outlive",
+        "Longest side of the detector's input; a larger picture is scaled down to it, and its "
+        "small plates may be missed",
         {"type": "integer", "minimum": 32, "maximum": 4096, "multipleOf": 32},
         "1280",
     ),
@@ -49,7 +49,7 @@ PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
 
 LABELS: Mapping[str, tuple[str, Json, str]] = {
     "camera_id": (
-        "Names the camera; the answer repeats it. A form's field goes before the query",
+        "Names the camera; the answer repeats it. A form's field takes precedence over the query",
         {"type": "string", "maxLength": MAX_CAMERA_ID_CHARACTERS},
         "gate-7",
     ),

@@ -132,7 +132,7 @@ def _read(limits: Limits) -> Json:
         "operationId": "read",
         "tags": ["pictures"],
         "summary": "Read tight crops of plates",
-        "description": "For who finds the plates by other means: each picture is one plate, "
+        "description": "For callers that find the plates themselves: each picture is one plate, "
         f"of up to {limits.crop_pixels:,} pixels.",
         "parameters": _parameters(READER_PARAMETERS),
         "requestBody": _body(limits, "crops"),
@@ -274,7 +274,7 @@ def _components() -> Json:
                 "name": "X-Request-Id",
                 "in": "header",
                 "description": f"Names the call in the service's log: up to {MAX_ID_CHARACTERS} "
-                "printable characters; another name is made where there is none or no such",
+                "printable characters; a missing or unusable name is replaced",
                 "schema": {"type": "string"},
                 "example": "gate-7-000123",
             }

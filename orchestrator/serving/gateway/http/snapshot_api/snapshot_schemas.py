@@ -26,10 +26,10 @@ class EngineConfig(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
     threshold_d: Threshold | None = Field(
-        default=None, description="Least detection score of a plate", examples=[0.3]
+        default=None, description="Minimum detection score of a plate", examples=[0.3]
     )
     threshold_o: Threshold | None = Field(
-        default=None, description="Least text score of a plate", examples=[0.6]
+        default=None, description="Minimum text score of a plate", examples=[0.6]
     )
     detection_mode: Literal["plate"] | None = Field(
         default=None, description="Vehicles without plates are not found"
@@ -68,9 +68,9 @@ class Box(Model):
 class SnapshotRegion(Model):
     """The country of a plate."""
 
-    code: str = Field(description="Of the country, in small letters", examples=["ru"])
+    code: str = Field(description="The country's code, in lower case", examples=["ru"])
     score: RoundedScore = Field(
-        description="Of the text that has the form of this country's plates", examples=[0.97]
+        description="Score of the text in the format of this country's plates", examples=[0.97]
     )
 
 

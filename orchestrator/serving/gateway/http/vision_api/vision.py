@@ -29,7 +29,7 @@ class VisionCall:
 
     Attributes:
         picture: The file with its name.
-        min_confidence: Least text score of an answered plate.
+        min_confidence: Minimum text score of a plate in the answer.
     """
 
     picture: Part

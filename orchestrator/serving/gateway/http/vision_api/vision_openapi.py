@@ -71,7 +71,7 @@ def _body() -> Json:
     score = {
         "type": "string",
         "pattern": r"^(0(\.[0-9]+)?|1(\.0+)?)$",
-        "description": "Least text score of a plate that is answered, 0 to 1",
+        "description": "Minimum text score of a plate in the answer, 0 to 1",
     }
     file = {"type": "string", "format": "binary", "description": "The picture"}
     properties = {"upload": file, MIN_CONFIDENCE: score}
