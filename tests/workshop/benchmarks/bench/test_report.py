@@ -84,7 +84,7 @@ def test_figures_are_printed(bench) -> None:
 
 
 def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
-    result = bench(plotted=True)
+    result = bench(has_plot=True)
     folder = tmp_path / "new"
     assert (folder / "report.txt").read_text() == result.stdout
     assert (folder / "bench.png").read_bytes().startswith(b"\x89PNG")
