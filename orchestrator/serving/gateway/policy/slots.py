@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchestrator.serving.gateway.errors import RETRY_AFTER_S, Evicted, QuotaExceeded, ServiceFull
@@ -92,9 +92,11 @@ class Slots:
             raise QuotaExceeded(
                 f"calls at once: wanted at most {client.calls}, got one more", RETRY_AFTER_S
             )
-        missing = len(self._inside) + 1 - self._places[client.priority]
-        if missing > 0:
-            self._make_room(slot, calls=missing)
+        most = self._places[client.priority]
+        if len(self._inside) >= most:
+            self._drop_slow_of_many(slot, len(self._inside) + 1 - most)
+        if len(self._inside) >= most:
+            self._make_room(slot, calls=len(self._inside) + 1 - most)
         self._inside[slot], slot.is_inside = None, True
         self._calls[client.name] += 1
 
@@ -125,17 +127,23 @@ class Slots:
         self.bytes += more
         self._sizes[slot.client.name] += more
 
+    def _drop_slow_of_many(self, slot: Slot, missing: int) -> None:
+        """Evict slow uploads of clients with more calls than that of a new call, the slowest first.
+
+        So unfinished bodies cannot hold places for ever, even if several clients send them.
+        """
+        own = self._calls[slot.client.name]
+        slow = [one for one in self._list_slow(slot) if self._calls[one.client.name] > own + 1]
+        if len(slow) >= missing:
+            for one in slow[:missing]:
+                self._evict(one)
+
     def _drop_slow(self, slot: Slot, missing: int) -> None:
         """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
 
-        So unfinished bodies cannot hold memory for ever. An upload is slow if a body
-        of the largest size would not come in time at its rate.
+        So unfinished bodies cannot hold memory for ever.
         """
-        least_rate, now_s = self._limits.body_bytes / self._limits.body_s, self._clock()
-        slow = sorted(
-            (one for one in self._uploads_beside(slot) if one.measure_rate(now_s) < least_rate),
-            key=lambda one: one.rate,
-        )
+        slow = [one for one in self._list_slow(slot) if one.size > 0]
         if sum(one.size for one in slow) < missing:
             return
         for one in slow:
@@ -143,12 +151,22 @@ class Slots:
                 missing -= one.size
                 self._evict(one)
 
-    def _uploads_beside(self, slot: Slot) -> Iterator[Slot]:
-        """Yield the uploads that hold memory and have no better priority than a call."""
-        for one in self._inside:
-            is_upload = one.is_receiving and one.evict is not None and one.size > 0
-            if is_upload and one is not slot and one.client.priority >= slot.client.priority:
-                yield one
+    def _list_slow(self, slot: Slot) -> list[Slot]:
+        """Return the slow uploads that have no better priority than a call, the slowest first.
+
+        An upload is slow if a body of the largest size would not come in time at its rate.
+        """
+        least_rate, now_s = self._limits.body_bytes / self._limits.body_s, self._clock()
+        slow = [
+            one
+            for one in self._inside
+            if one.is_receiving
+            and one.evict is not None
+            and one is not slot
+            and one.client.priority >= slot.client.priority
+            and one.measure_rate(now_s) < least_rate
+        ]
+        return sorted(slow, key=lambda one: one.rate)
 
     def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
@@ -198,6 +216,7 @@ class Slots:
 def evicted() -> Evicted:
     """Return the refusal of a call that was evicted."""
     return Evicted(
-        "a call of better priority took the place, or other uploads the memory; try again",
+        "a call of better priority took the place, or the upload was slow while places or memory "
+        "were short; try again",
         RETRY_AFTER_S,
     )
