@@ -157,7 +157,7 @@ KINDS = {
         "Another call has the place",
         (503,),
         "There was no capacity for both: a call of better priority took the place, or the body "
-        "came too slowly while memory was short. Wait for as long as Retry-After says.",
+        "came too slowly while places or memory were short. Wait for as long as Retry-After says.",
     ),
     "away": ProblemKind(
         "The service is away",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchestrator.serving.gateway.errors import RETRY_AFTER_S, Evicted, QuotaExceeded, ServiceFull
@@ -92,9 +92,11 @@ class Slots:
             raise QuotaExceeded(
                 f"calls at once: wanted at most {client.calls}, got one more", RETRY_AFTER_S
             )
-        missing = len(self._inside) + 1 - self._places[client.priority]
-        if missing > 0:
-            self._make_room(slot, calls=missing)
+        max_calls = self._places[client.priority]
+        if len(self._inside) >= max_calls:
+            self._drop_slow_of_many(slot, len(self._inside) + 1 - max_calls)
+        if len(self._inside) >= max_calls:
+            self._make_room(slot, calls=len(self._inside) + 1 - max_calls)
         self._inside[slot], slot.is_inside = None, True
         self._calls[client.name] += 1
 
@@ -125,21 +127,25 @@ class Slots:
         self.bytes += extra_bytes
         self._sizes[slot.client.name] += extra_bytes
 
+    def _drop_slow_of_many(self, slot: Slot, missing: int) -> None:
+        """Evict slow uploads of clients with more calls than that of a new call, the slowest first.
+
+        So unfinished bodies cannot hold places for ever, even if several clients send them.
+        """
+        own = self._calls[slot.client.name]
+        slow = [
+            upload for upload in self._list_slow(slot) if self._calls[upload.client.name] > own + 1
+        ]
+        if len(slow) >= missing:
+            for upload in slow[:missing]:
+                self._evict(upload)
+
     def _drop_slow(self, slot: Slot, missing: int) -> None:
         """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
 
-        So unfinished bodies cannot hold memory for ever. An upload is slow if a body
-        of the largest size would not come in time at its rate.
+        So unfinished bodies cannot hold memory for ever.
         """
-        least_rate, now_s = self._limits.body_bytes / self._limits.body_s, self._clock()
-        slow = sorted(
-            (
-                upload
-                for upload in self._uploads_beside(slot)
-                if upload.measure_rate(now_s) < least_rate
-            ),
-            key=lambda upload: upload.rate,
-        )
+        slow = [upload for upload in self._list_slow(slot) if upload.size > 0]
         if sum(upload.size for upload in slow) < missing:
             return
         for upload in slow:
@@ -147,12 +153,22 @@ class Slots:
                 missing -= upload.size
                 self._evict(upload)
 
-    def _uploads_beside(self, slot: Slot) -> Iterator[Slot]:
-        """Yield the uploads that hold memory and have no better priority than a call."""
-        for upload in self._inside:
-            is_upload = upload.is_receiving and upload.evict is not None and upload.size > 0
-            if is_upload and upload is not slot and upload.client.priority >= slot.client.priority:
-                yield upload
+    def _list_slow(self, slot: Slot) -> list[Slot]:
+        """Return the slow uploads that have no better priority than a call, the slowest first.
+
+        An upload is slow if a body of the largest size would not come in time at its rate.
+        """
+        least_rate, now_s = self._limits.body_bytes / self._limits.body_s, self._clock()
+        slow = [
+            upload
+            for upload in self._inside
+            if upload.is_receiving
+            and upload.evict is not None
+            and upload is not slot
+            and upload.client.priority >= slot.client.priority
+            and upload.measure_rate(now_s) < least_rate
+        ]
+        return sorted(slow, key=lambda upload: upload.rate)
 
     def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
@@ -202,6 +218,7 @@ class Slots:
 def make_eviction() -> Evicted:
     """Return the refusal of a call that was evicted."""
     return Evicted(
-        "a call of better priority took the place, or other uploads the memory; try again",
+        "a call of better priority took the place, or the upload was slow while places or memory "
+        "were short; try again",
         RETRY_AFTER_S,
     )

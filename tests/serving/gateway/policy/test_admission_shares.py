@@ -213,6 +213,22 @@ class TestUploads:
         slots.reserve(uploads[0], 20)
         assert slots.bytes == 310
 
+    def test_clients_that_send_nothing_give_a_place_to_one_with_fewer_calls(self) -> None:
+        slots, _, evicted = self.slots(0)
+        places = range(7 * (50 + 96) // 8 + 1)
+        uploads = [Slot(client("ab"[number % 2]), is_receiving=True) for number in places]
+        for one in uploads:
+            one.evict = partial(evicted.append, one.client.name)
+            slots.add(one)
+        with pytest.raises(ServiceFull, match="all places"):  # too early to tell
+            slots.add(Slot(client("c")))
+        self.clock.now = 1.1
+        slots.reserve(uploads[0], 4 * MIB)  # the only one that sends
+        slots.add(Slot(client("c")))
+        assert evicted == ["b"]
+        with pytest.raises(ServiceFull, match="all places"):
+            slots.add(Slot(client("a")))
+
     @pytest.mark.parametrize("dripped_bytes", [0, 1000], ids=["stalled", "dripping"])
     def test_an_upload_that_sent_much_and_then_little_loses_its_memory(
         self, dripped_bytes: int
