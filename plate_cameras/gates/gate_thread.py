@@ -13,10 +13,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, TypeVar
 
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus, make_note
-from plate_cameras.clocks import complete_within
+from plate_cameras.clocks import complete_within, steady_s
 from plate_cameras.configuration import Configuration
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
@@ -25,7 +26,7 @@ from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import PassEvent, Sighting
-from plate_cameras.store.openings.gate_commands import GateCommands
+from plate_cameras.store.openings.gate_commands import MAX_AGE_S, TAKEN_WITHIN_S, GateCommands
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 
@@ -38,14 +39,17 @@ async def follow_commands(commands: GateCommands, controller: GateController) ->
     while True:
         await asyncio.sleep(POLL_S)
         names = [status.name for status in controller.statuses]
+        asked_s = steady_s()
         try:
             taken = await asyncio.to_thread(commands.take, names, to_sentence("late"))
         except Exception as error:  # whatever it is, the next round may succeed
             note(error)
             continue
         note(None)
+        # After that time the person was told that nobody has taken it.
+        is_late = steady_s() - asked_s > TAKEN_WITHIN_S - MAX_AGE_S
         for command in taken:
-            controller.open(command)
+            controller.open(command, -inf if is_late else asked_s)
 
 
 LOG = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ the code of the gates.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -136,6 +136,17 @@ class WorldStore:
         counted = [one for one in self.kept.values() if one.outcome in ("opened", "unknown")]
         aged = ((one, now_s - self.requested_s[one.pass_id]) for one in counted)
         return [(one, age_s) for one, age_s in aged if age_s <= within_s]
+
+    def begin(
+        self, opening: GateOpening, within_s: float, is_known: Callable[[str], bool]
+    ) -> list[tuple[GateOpening, float]]:
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
+        return [aged for aged in self.recent(within_s) if not is_known(aged[0].id)]
+
+    def withdraw(self, id_: str) -> None:
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
 
     def write(self, openings: Sequence[GateOpening]) -> None:
         self.kept |= {opening.id: opening for opening in openings}
