@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from plate_cameras.clocks import steady_s
 from plate_cameras.gates.known_lists import HoldOffs
@@ -39,7 +39,7 @@ class BegunOpenings:
         self, log: OpeningLog, hold_offs: HoldOffs, clock: Callable[[], float] = steady_s
     ) -> None:
         self._log, self._hold_offs, self._clock = log, hold_offs, clock
-        self._calls = set[asyncio.Future[object]]()
+        self._calls = set[asyncio.Future[Any]]()
 
     async def begin(self, gate: Gate, opening: GateOpening) -> bool:
         """Note that a relay is about to be asked.
@@ -73,7 +73,7 @@ class BegunOpenings:
             return otherwise
         return otherwise if call.exception() else call.result()
 
-    def _note_end(self, call: asyncio.Future[object]) -> None:
+    def _note_end(self, call: asyncio.Future[Any]) -> None:
         self._calls.discard(call)
         if not call.cancelled() and (error := call.exception()):
             LOG.warning("a gate does not wait for the store: %s", error)
