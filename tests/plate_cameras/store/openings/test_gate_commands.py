@@ -51,8 +51,12 @@ def test_an_old_command_is_never_taken(
     assert openings_of(store) == [("failed", "late", REQUESTER.who)]
 
 
-def test_a_second_command_waits_for_the_first(commands: GateCommands, clock: Clock) -> None:
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_second_command_waits_for_the_first(
+    commands: GateCommands, clock: Clock, is_taken: bool
+) -> None:
     commands.send("north", CAMERAS, "", REQUESTER)
+    commands.take(["north"] if is_taken else [], "late")
     with pytest.raises(ChangedMeanwhile, match="north"):
         commands.send("north", CAMERAS, "", REQUESTER)
     commands.send("south", CAMERAS, "", REQUESTER)
