@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import inf
 
-from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest
 from plate_cameras.passes import OURS, Pass
 from plate_cameras.setting_parts import Gate, is_watched
 from plate_cameras.store.lists.list_lookup import ListHit, LoadedList
-from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.tracking.looks import best_text
 
 MIN_AGREEING = 2
@@ -210,25 +208,3 @@ def _match(plate_list: LoadedList, text: str, now_s: float, *, fuzzy: bool) -> L
         return plate_list.match(text, now_s)
     entry = plate_list.exact.get(text)
     return ListHit(plate_list.name, entry, 0) if entry and entry.is_valid(now_s) else None
-
-
-@dataclass
-class GateSurroundings:
-    """The parts that the queues of all gates share.
-
-    Attributes:
-        hold_offs: The last openings.
-        decide: Decides whether a gate may open now for a request, and returns the request as it is
-            now.
-        is_news: Tells whether a reason was not yet recorded for a vehicle.
-        record: Takes what the gate did.
-        clock: A clock that nobody sets.
-        unix_clock: Returns the Unix time.
-    """
-
-    hold_offs: HoldOffs
-    decide: Callable[[Gate, OpeningRequest], tuple[Decision, OpeningRequest]]
-    is_news: Callable[[OpeningRequest, str], bool]
-    record: Callable[[GateOpening], None]
-    clock: Callable[[], float] = steady_s
-    unix_clock: Callable[[], float] = unix_s

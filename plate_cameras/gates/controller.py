@@ -11,11 +11,11 @@ from datetime import datetime
 from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Configuration
+from plate_cameras.gates.begun_openings import BegunOpenings
 from plate_cameras.gates.conditions import (
     LEFT,
     Circumstances,
     Decision,
-    GateSurroundings,
     PresentPass,
     decide,
     decide_command,
@@ -28,6 +28,7 @@ from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest, Relay, watch_relay
 from plate_cameras.gates.status import GateStatus
+from plate_cameras.gates.turns import GateSurroundings
 from plate_cameras.passes import Pass, PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListHit
@@ -37,6 +38,7 @@ RECONSIDER_EVERY_S = 1.0
 """Interval of the checks of all present vehicles: a schedule may begin, an entry may be added."""
 STOP_S = 12.0
 """Longest wait for a gate that ends its pulse when it is stopped."""
+COMMAND_FIELDS = ("gate", "camera", "pass_id", "text", "person")
 RECONSIDERING = "gates"
 """Name of the task that checks present vehicles again."""
 
@@ -68,8 +70,9 @@ class GateController:
         self._tell = tell
         self._clock = clock
         self._unix_clock = unix_clock
+        begun = BegunOpenings(recorder.log, hold_offs, clock)
         self._around = GateSurroundings(
-            hold_offs, self._decide_again, self._is_news, self._record, clock, unix_clock
+            hold_offs, begun, self._decide_again, self._is_news, self._record, clock, unix_clock
         )
         self._tasks = BackgroundTasks(clock)
         self._serving_tasks: dict[str, asyncio.Task[None]] = {}
@@ -130,16 +133,13 @@ class GateController:
             )
         self._consider(present)
 
-    def open(self, command: GateOpening) -> None:
-        """Let a person's command wait for its turn at its gate."""
-        names = ("gate", "camera", "pass_id", "text", "person")
-        values = {name: getattr(command, name) for name in names}
-        request = OpeningRequest(**values, command_id=command.id, taken_s=self._clock())
+    def open(self, command: GateOpening, taken_s: float) -> None:
+        """Let a person's command, which was taken at some time, wait for its turn at its gate."""
+        values = {name: getattr(command, name) for name in COMMAND_FIELDS}
         if queue := self._queues.get(command.gate):
-            queue.put(request)
+            queue.put(OpeningRequest(**values, command_id=command.id, taken_s=taken_s))
         else:  # it was taken out of the configuration meanwhile
-            reason = to_sentence("gone_gate")
-            self._record(replace(command, outcome=REFUSED, reason=reason))
+            self._record(replace(command, outcome=REFUSED, reason=to_sentence("gone_gate")))
 
     def see(self, sighting: Sighting) -> None:
         """Note that a frame has shown some passes, of which nothing has changed."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from plate_cameras.clocks import complete_within, is_set_within
-from plate_cameras.gates.conditions import Decision, GateSurroundings
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, describe
 from plate_cameras.gates.status import GateStatus
+from plate_cameras.gates.turns import GateSurroundings, Pulse, Turn
 from plate_cameras.setting_parts import Gate
 from plate_cameras.store.openings.gate_openings import (
+    BEGUN,
     FAILED,
     OPENED,
     REFUSED,
@@ -27,42 +29,8 @@ its turn, and the first pause between two attempts; the pauses double."""
 OFF_S, OFF_AGAIN_S = 30.0, 5.0
 """Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
 its turn, and the pause between later attempts."""
-RECORD_FIELDS = tuple(attribute.name for attribute in fields(GateOpening))
-"""Attributes of a request that its record has, too."""
 CLOSE_S = 2.0
 """Longest wait for a relay's connections to close."""
-
-
-@dataclass
-class _Pulse:
-    """A pulse that this process has to end.
-
-    Attributes:
-        request: The vehicle for which the relay was asked.
-        was_told: True if a record tells that it could not be ended.
-    """
-
-    request: OpeningRequest
-    ends_s: float
-    was_told: bool = False
-
-
-@dataclass
-class _Turn:
-    """The turn of one vehicle.
-
-    Attributes:
-        request: The vehicle as it was known at the last decision.
-        is_asked: True from the last request to the relay on.
-        at_s: Steady time of that request.
-        requested_s: Its Unix time.
-    """
-
-    request: OpeningRequest
-    decision: Decision = field(default_factory=Decision)
-    is_asked: bool = False
-    at_s: float = 0.0
-    requested_s: float = 0.0
 
 
 @dataclass
@@ -81,7 +49,7 @@ class GateQueue:
     around: GateSurroundings
     status: GateStatus = field(init=False)
     _requests: dict[str, OpeningRequest] = field(default_factory=dict)
-    _pulse: _Pulse | None = None
+    _pulse: Pulse | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _is_to_stop: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -106,7 +74,7 @@ class GateQueue:
     def refuse(self, request: OpeningRequest, reason: str, code: str = "") -> None:
         """Record that the gate does not open for a vehicle of its lists, once for each reason."""
         if self.around.is_news(request, code or reason):
-            self._record(self._make_opening(request, REFUSED, reason))
+            self._record(self.around.make_opening(request, REFUSED, reason))
 
     def refuse_all(self, code: str) -> None:
         """Refuse all vehicles that still wait."""
@@ -150,9 +118,11 @@ class GateQueue:
         if self._is_to_stop.is_set():
             return
         key, request = next(iter(self._requests.items()))
-        is_done = True
+        is_done, turn = True, Turn(request)
         try:
-            is_done = await self._open_for(request)
+            is_done = await self._begin(turn) and await self._open_for(turn)
+            if turn.is_begun:
+                await self.around.begun.withdraw(turn.id)
         finally:
             if is_done:
                 self._requests.pop(key, None)
@@ -167,13 +137,26 @@ class GateQueue:
             if self._is_to_stop.is_set():
                 return
 
-    async def _open_for(self, request: OpeningRequest) -> bool:
+    async def _begin(self, turn: Turn) -> bool:
+        """Note in the store that the relay is about to be asked. A person's command is there.
+
+        Returns:
+            False if other watchers have asked it meanwhile: the vehicle waits again.
+        """
+        turn.decision, turn.request = self.around.decide(self.gate, turn.request)
+        if turn.request.command_id or not turn.decision.opens:
+            return True
+        opening = self.around.make_opening(turn.request, BEGUN, "", id=turn.id)
+        turn.is_begun = await self.around.begun.begin(self.gate, opening)
+        return turn.is_begun
+
+    async def _open_for(self, turn: Turn) -> bool:
         """Ask the relay until it may have switched, or the vehicle may not come in any more.
 
         Returns:
             False if the gate was stopped before.
         """
-        loop, turn = asyncio.get_running_loop(), _Turn(request)
+        loop = asyncio.get_running_loop()
         ends_s, pause_s, failure = loop.time() + RETRY_S, PAUSE_S, ""
         while True:
             last_failure = await self._attempt(turn)
@@ -193,10 +176,10 @@ class GateQueue:
         if not failure:
             self.refuse(turn.request, turn.decision.sentence, turn.decision.code)
         elif self.around.is_news(turn.request, failure):
-            self._record(self._make_opening(turn.request, FAILED, failure))
+            self._settle(turn, FAILED, failure)
         return True
 
-    async def _attempt(self, turn: _Turn) -> str:
+    async def _attempt(self, turn: Turn) -> str:
         """Decide, and ask the relay once. Return the failure if it has certainly not switched."""
         outcome, reason = UNKNOWN, to_sentence("interrupted")
         turn.is_asked = False
@@ -211,10 +194,12 @@ class GateQueue:
             outcome, reason = UNKNOWN, describe(error)
         finally:  # also when this task is cancelled
             if turn.is_asked:
-                self._settle(turn, outcome, reason)
+                self._note(reason)
+                if outcome != FAILED:
+                    self._count(turn, outcome, reason)
         return reason if turn.is_asked and outcome == FAILED else ""
 
-    async def _decide_and_ask(self, turn: _Turn) -> None:
+    async def _decide_and_ask(self, turn: Turn) -> None:
         """Ask the relay if the decision of this moment is to open. Nothing runs in between."""
         if self._is_to_stop.is_set():  # since the attempt began: the settings may have gone
             return
@@ -224,18 +209,21 @@ class GateQueue:
             turn.at_s, turn.requested_s = self.around.clock(), self.around.unix_clock()
             await self.relay.switch_on(turn.request)
 
-    def _settle(self, turn: _Turn, outcome: str, reason: str) -> None:
-        """Record the outcome of a request to the relay."""
-        self._note(reason)
-        if outcome == FAILED:
-            return
-        opening = self._make_opening(turn.request, outcome, reason, turn.requested_s)
+    def _count(self, turn: Turn, outcome: str, reason: str) -> None:
+        """Count a request to the relay as an opening, and record it."""
+        opening = self._settle(turn, outcome, reason, requested_s=turn.requested_s)
         self.around.hold_offs.add(opening, turn.at_s)
         if self.relay.needs_off:
-            self._pulse = _Pulse(turn.request, self.around.clock() + self.gate.pulse_s)
-        self._record(opening)
+            self._pulse = Pulse(turn.request, self.around.clock() + self.gate.pulse_s)
 
-    async def _end_pulse(self, pulse: _Pulse) -> None:
+    def _settle(self, turn: Turn, outcome: str, reason: str, **changes: Any) -> GateOpening:
+        """Record the outcome of a turn under the id of what has begun."""
+        turn.is_begun = False
+        opening = self.around.make_opening(turn.request, outcome, reason, id=turn.id, **changes)
+        self._record(opening)
+        return opening
+
+    async def _end_pulse(self, pulse: Pulse) -> None:
         """Switch the relay off after the pulse, also without an answer: it may be on."""
         await self._pause(pulse.ends_s - self.around.clock())
         loop = asyncio.get_running_loop()
@@ -255,7 +243,7 @@ class GateQueue:
             pulse.was_told, reason = True, to_sentence("still_on", failure=failure)
             self._note(reason)
             request = replace(pulse.request, command_id="")  # a record of its own
-            self._record(self._make_opening(request, FAILED, reason))
+            self._record(self.around.make_opening(request, FAILED, reason))
 
     async def _switch_off(self) -> str:
         """Return the failure; empty if the relay has confirmed that it is off."""
@@ -269,22 +257,6 @@ class GateQueue:
         """Wait; shorter when the gate is stopped."""
         if seconds > 0:
             await is_set_within(self._is_to_stop, seconds)
-
-    def _make_opening(
-        self, request: OpeningRequest, outcome: str, reason: str, requested_s: float | None = None
-    ) -> GateOpening:
-        is_measured = outcome == OPENED and request.readable_s is not None
-        delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
-        vehicle = {name: value for name, value in vars(request).items() if name in RECORD_FIELDS}
-        if request.command_id:
-            vehicle["id"] = request.command_id
-        return GateOpening(
-            **vehicle,
-            outcome=outcome,
-            reason=reason,
-            requested_s=self.around.unix_clock() if requested_s is None else requested_s,
-            delay_s=delay_s if is_measured else None,
-        )
 
     def _record(self, opening: GateOpening) -> None:
         self.status.count(opening)

@@ -13,10 +13,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, TypeVar
 
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus, make_note
-from plate_cameras.clocks import complete_within, wait_through
+from plate_cameras.clocks import complete_within, steady_s, wait_through
 from plate_cameras.configuration import Configuration
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
@@ -25,7 +26,7 @@ from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import PassEvent, Sighting
-from plate_cameras.store.openings.gate_commands import GateCommands
+from plate_cameras.store.openings.gate_commands import MAX_AGE_S, TAKEN_WITHIN_S, GateCommands
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 
@@ -41,29 +42,33 @@ async def follow_commands(commands: GateCommands, controller: GateController) ->
     while True:
         await asyncio.sleep(POLL_S)
         names = [status.name for status in controller.statuses]
+        asked_s = steady_s()
         taking = asyncio.create_task(asyncio.to_thread(commands.take, names, late))
         try:
             await asyncio.wait({taking})
         finally:  # also when this task is cancelled: nobody else gets a command that is taken
             await wait_through([taking], LAST_TAKE_S)
             if taking.done():
-                _hand_over(taking, controller, note)
+                _hand_over(taking, asked_s, controller, note)
 
 
 def _hand_over(
     taking: asyncio.Task[list[GateOpening]],
+    asked_s: float,
     controller: GateController,
     note: Callable[[Exception | None], None],
 ) -> None:
-    """Hand commands that were taken to their gates."""
+    """Hand commands that were taken to their gates; `asked_s` is when the store was asked."""
     try:
         openings = taking.result()
     except Exception as error:  # whatever it is, the next round may succeed
         note(error)
         return
     note(None)
+    # After that time the person was told that nobody has taken it.
+    is_late = steady_s() - asked_s > TAKEN_WITHIN_S - MAX_AGE_S
     for opening in openings:
-        controller.open(opening)
+        controller.open(opening, -inf if is_late else asked_s)
 
 
 LOG = logging.getLogger(__name__)

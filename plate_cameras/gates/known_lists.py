@@ -11,7 +11,7 @@ from plate_cameras.background_tasks import make_note
 from plate_cameras.clocks import steady_s
 from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListLookup, LoadedList
-from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.openings.gate_openings import BEGUN, GateOpening
 from plate_cameras.store.pass_store import PassStore
 
 MAX_OPENINGS = 100_000
@@ -30,13 +30,23 @@ class HoldOffs:
 
     def __init__(self) -> None:
         self._opening_ids: dict[str, None] = {}
+        self._begun_ids: dict[str, None] = {}
         self._asked_passes: dict[tuple[str, str], None] = {}
         self._opened_s: dict[str, float] = {}
         self._plates: dict[tuple[str, str], float] = {}
 
+    def begin(self, id_: str) -> None:
+        """Note an opening of this process. It counts when its outcome is there."""
+        _remember(self._begun_ids, id_)
+
+    def is_known(self, id_: str) -> bool:
+        """Tell whether an opening is one of this process, or was taken over."""
+        return id_ in self._opening_ids or id_ in self._begun_ids
+
     def add(self, opening: GateOpening, at_s: float) -> None:
         """Take over an opening; it may come again, also with another time."""
-        if opening.id in self._opening_ids:
+        is_own = opening.outcome == BEGUN and opening.id in self._begun_ids
+        if opening.id in self._opening_ids or is_own:
             return
         _remember(self._opening_ids, opening.id)
         if opening.pass_id:

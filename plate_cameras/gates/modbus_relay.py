@@ -31,6 +31,8 @@ CONNECT_S = 1.5
 MAX_BYTES = 1024
 """Largest number of received bytes that are not yet parsed; a frame has 260 at most. A device that
 sends more would occupy the loop of all gates."""
+WRITE_COIL = 5
+"""Function code of the request that switches."""
 NOT_DONE = {1, 2, 3, 6, 10}
 """Codes of answers to requests that were not carried out: function, address or value are wrong, the
 device is busy, a gateway has no way. After the others, such as a device behind a gateway that does
@@ -97,7 +99,11 @@ class ModbusRelay:
 
     async def _write(self, *, is_on: bool) -> None:
         client = await self._connect()
-        await self._ask(client.write_coil(self._coil, is_on, device_id=self._unit))
+        echo = await self._ask(client.write_coil(self._coil, is_on, device_id=self._unit))
+        # Source: Modbus Application Protocol 1.1b3, section 6.5: the answer repeats the request.
+        written = echo.function_code, echo.address, echo.bits[:1]
+        if written != (WRITE_COIL, self._coil, [is_on]):
+            raise RelayError(to_sentence("other_answer"))
 
     async def _connect(self) -> Any:
         """Return the client with its connection.
@@ -135,8 +141,8 @@ class ModbusRelay:
             self._client = client
             return client
 
-    async def _ask(self, answer: Awaitable[Any]) -> None:
-        """Wait for an answer; a connection without one is not used again.
+    async def _ask(self, answer: Awaitable[Any]) -> Any:
+        """Return the answer; a connection without one is not used again.
 
         Raises:
             NotSwitchedError: The request was not carried out.
@@ -154,6 +160,7 @@ class ModbusRelay:
         if is_error:
             kind = NotSwitchedError if code in NOT_DONE else RelayError
             raise kind(to_sentence("rejected", failure=response))
+        return response
 
 
 def _limit(client: Any, packet: bytes, *, is_sent: bool) -> bytes:

@@ -27,7 +27,7 @@ class OpeningRecorder:
     """
 
     def __init__(self, log: OpeningLog) -> None:
-        self._log = log
+        self.log = log
         self._queue: deque[GateOpening] = deque()
         self._is_news = asyncio.Event()
         self._is_closing = False
@@ -72,4 +72,4 @@ class OpeningRecorder:
 
     def _write(self, openings: Sequence[GateOpening]) -> None:
         if openings:
-            self._log.write(openings)
+            self.log.write(openings)

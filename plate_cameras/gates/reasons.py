@@ -30,6 +30,7 @@ REASONS: Mapping[str, str] = {
     "silent": "the relay does not answer",
     "unreachable": "cannot reach the relay: {failure}",
     "lost": "the connection to the relay was lost: {failure}",
+    "other_answer": "the relay confirms something else",
     "connection": "cannot connect to {address}",
     "status": "the relay answered with status {status}",
     "rejected": "the relay refuses: {failure}",

@@ -17,6 +17,7 @@ LANGUAGES: Mapping[str, Mapping[str, str]] = {
         "score": "score",
         "test": "Test",
         "no_picture": "The picture cannot be read now.",
+        "large_picture": "The pictures are too large for this service.",
     },
     "ru": {
         "unread": "номер не прочитан",
@@ -26,6 +27,7 @@ LANGUAGES: Mapping[str, Mapping[str, str]] = {
         "score": "уверенность",
         "test": "Проверка",
         "no_picture": "Снимок сейчас нельзя прочитать.",
+        "large_picture": "Снимки слишком велики для этого сервиса.",
     },
 }
 

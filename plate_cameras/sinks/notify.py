@@ -12,11 +12,12 @@ from urllib.parse import parse_qsl
 
 from orchestrator.errors import ExtraError, PlateError, SettingsError
 from orchestrator.host.toml_files import show
+from plate_cameras.clocks import steady_s
 from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.sink_settings import Sink
 from plate_cameras.sinks.event_messages import LANGUAGES, to_message
 from plate_cameras.sinks.outbox import Delivery
-from plate_cameras.sinks.receiver import DeliveryError
+from plate_cameras.sinks.receiver import DeliveryError, Undeliverable
 
 SERVICES = frozenset({
     "bale", "bark", "barks", "dingtalk", "discord", "feishu", "gchat", "gotify", "gotifys",
@@ -33,6 +34,8 @@ TIMEOUT_S = 25.0
 """Longest time of one message; it is shorter than that of the outbox."""
 STATUS = re.compile(r"\berror=([0-9]{3})\b")
 """The HTTP status in a line of Apprise's log. The rest of it is not told: it may hold secrets."""
+TOO_LARGE = "status 413"
+"""Reason of a message that the service will never take."""
 ALL, PLATE, NONE = CHOICES = ("all", "plate", "none")
 PICTURES, LANGUAGE = "pictures", "language"
 """Options of the sink: the pictures of a message, and the language of its words."""
@@ -89,24 +92,35 @@ class NotifyReceiver:
             self._apprise.attachment.memory.AttachMemory(picture, name, "image/jpeg")
             for picture, name in zip(pictures, ("plate.jpg", "vehicle.jpg"), strict=False)
         ]
+        ends_s = steady_s() + TIMEOUT_S
+        failure = self._notify(title, lines, attachments, TIMEOUT_S)
+        if failure == TOO_LARGE and attachments:  # each further attempt would fail as well
+            lines.append(LANGUAGES[self._language]["large_picture"])
+            failure = self._notify(title, lines, [], max(1.0, ends_s - steady_s()))
+        if failure:
+            kind = Undeliverable if failure == TOO_LARGE else DeliveryError
+            raise kind(f"cannot notify: {failure}")
+
+    def _notify(
+        self, title: str, lines: Sequence[str], attachments: Sequence[Any], timeout_s: float
+    ) -> str:
+        """Send one message. Return the reason of a failure; empty for a success."""
         # A new one: Apprise's pause between requests would grow when a clock is set back.
         result = self._open().notify(
             "\n".join(lines),
             title,
             body_format=self._apprise.NotifyFormat.TEXT,
             attach=attachments or None,
-            timeout=TIMEOUT_S,
+            timeout=timeout_s,
             log_level=logging.WARNING,
         )
-        if not result:
-            raise DeliveryError(_describe(result))
+        return "" if result else _read_failure(result)
 
 
-def _describe(result: Any) -> str:
+def _read_failure(result: Any) -> str:
     """Return the reason of a failure. Apprise's own words may hold the address and its secrets."""
     matches = (STATUS.search(entry.message) for entry in result.logs())
-    statuses = [match[1] for match in matches if match]
-    return f"cannot notify: status {statuses[0]}" if statuses else "cannot notify: no answer"
+    return next((f"status {match[1]}" for match in matches if match), "no answer")
 
 
 def _open_service(apprise: Any, sink: Sink, url: str) -> Any:

@@ -117,7 +117,7 @@ class WebhookReceiver:
                 headers=self._make_headers(delivery.id, text),
                 allow_redirects=False,
             ) as response:
-                _check(response.status, self._wait_s(response.headers.get("Retry-After", "")))
+                _check(response.status, self._wait_s(response.headers))
         except asyncio.TimeoutError as error:
             raise DeliveryError(f"no answer within {TIMEOUT_S:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
@@ -147,15 +147,18 @@ class WebhookReceiver:
             )
         return self._session
 
-    def _wait_s(self, retry_after: str) -> float:
-        """Return the seconds of a `Retry-After`, which has seconds or a date (RFC 9110, 10.2.3)."""
+    def _wait_s(self, headers: Mapping[str, str]) -> float:
+        """Return the seconds of a `Retry-After`, which has seconds or a date (RFC 9110, 10.2.3).
+
+        The receiver's clock may differ, so a date counts from that of its answer.
+        """
+        retry_after = headers.get("Retry-After", "")
         if retry_after.isdecimal():
             return min(float(retry_after), MAX_WAIT_S)
-        try:
-            until_s = parsedate_to_datetime(retry_after).timestamp()
-        except (ValueError, TypeError, OverflowError):
+        until_s, now_s = _read_date(retry_after), _read_date(headers.get("Date", ""))
+        if until_s is None:
             return 0.0
-        return min(max(0.0, until_s - self._clock()), MAX_WAIT_S)
+        return min(max(0.0, until_s - (self._clock() if now_s is None else now_s)), MAX_WAIT_S)
 
     def _make_headers(self, id_: str, body: str) -> dict[str, str]:
         """Return the headers: id, time, and a signature for each secret."""
@@ -167,6 +170,14 @@ class WebhookReceiver:
             "webhook-timestamp": str(int(now.timestamp())),
         }
         return headers | ({"webhook-signature": " ".join(signatures)} if signatures else {})
+
+
+def _read_date(text: str) -> float | None:
+    """Return the Unix time of a date; None if it is none."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _check_url(sink: Sink) -> str:

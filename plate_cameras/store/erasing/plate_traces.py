@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -105,19 +105,16 @@ def erase_from_passes(database: Database, text: str) -> None:
 
 
 def erase_from_documents(database: Database, text: str) -> None:
-    """Erase a text from events on the way to sinks, and from states of cameras.
+    """Erase a text from events on the way to sinks, and from states of cameras, notes included.
 
     An event that tells the text of a pass which has another one by now keeps the pass alone.
     """
 
-    def change(row: Any) -> dict[str, Any]:
-        return {"document": remove_text(row.document, text)}
+    def erase(document: Any) -> Any:
+        return redact_value(remove_text(document, text), text)
 
     for table in (deliveries, camera_states):
-        document = _as_text(table.c.document)
-        spellings = (text, to_cyrillic(text))
-        has_text = sa.or_(*(document.contains(f'"{spelling}"') for spelling in spellings))
-        _change(database, table, has_text, change)
+        _redact(database, table, ("document",), sa.true(), erase)
 
 
 def erase_from_sent(database: Database, text: str) -> None:
@@ -128,16 +125,14 @@ def erase_from_sent(database: Database, text: str) -> None:
 
 def erase_from_searches(database: Database, text: str) -> None:
     """Replace a text in searches and their reasons; who, when and how often stay."""
-    _redact(database, searches, ("query", "why"), sa.true(), text)
+    _redact(database, searches, ("query", "why"), sa.true(), partial(redact_value, text=text))
 
 
 def erase_from_notes(database: Database, text: str) -> None:
-    """Replace a text in notes of lists, entries and hits, in events with them, and in reasons."""
-    for table in (deliveries, camera_states):
-        _redact(database, table, ("document",), sa.true(), text)
+    """Replace a text in notes of lists, entries and hits, and in reasons."""
     notes = (lists, "note"), (list_entries, "note"), (list_hits, "note")
     for table, name in (*notes, (gate_openings, "reason"), (gate_openings, "remark")):
-        _redact(database, table, (name,), table.c[name] != "", text)
+        _redact(database, table, (name,), table.c[name] != "", partial(redact, text=text))
 
 
 def _as_text(column: sa.Column[Any]) -> sa.ColumnElement[str]:
@@ -149,12 +144,12 @@ def _redact(
     table: sa.Table,
     names: Sequence[str],
     condition: sa.ColumnElement[bool],
-    text: str,
+    erase: Callable[[Any], Any],
 ) -> None:
-    """Redact columns of the rows of a table that meet a condition, page by page."""
+    """Change columns of the rows of a table that meet a condition, page by page."""
 
     def change(row: Any) -> dict[str, Any]:
-        return {name: redact_value(row._mapping[name], text) for name in names}
+        return {name: erase(row._mapping[name]) for name in names}
 
     keys = [*table.primary_key.columns]
     columns = [*keys, *(table.c[name] for name in names)]

@@ -114,33 +114,27 @@ def delete_old_changes(database: Database, now: Moment) -> int:
 
 def delete_old_openings(database: Database, now: Moment, days: float) -> int:
     """Delete old records of gates: a list's time precedes its camera's, as for passes."""
-    row_days = sa.func.coalesce(lists.c.retention_days, cameras.c.retention_days, days)
-    source = gate_openings.outerjoin(lists, lists.c.name == gate_openings.c.list)
-    source = source.outerjoin(cameras, cameras.c.name == gate_openings.c.camera)
-    is_old = gate_openings.c.requested_s < now.wall_s - DAY_S * row_days
-    if now.kept_s is not None:
-        is_old = sa.and_(is_old, gate_openings.c.kept_s < now.kept_s - DAY_S * row_days)
-    statement = sa.select(gate_openings.c.number).select_from(source).where(is_old)
-    return _delete_numbers(database, gate_openings, statement)
+    of_list = sa.select(lists.c.retention_days).where(lists.c.name == gate_openings.c.list)
+    row_days = sa.func.coalesce(of_list.scalar_subquery(), _days_of(gate_openings.c.camera, days))
+    is_old = _is_older(now, row_days, gate_openings.c.requested_s, gate_openings.c.kept_s)
+    return _delete_numbers(database, gate_openings, sa.select(gate_openings.c.number).where(is_old))
 
 
-def delete_old_states(database: Database, age: Age) -> None:
+def delete_old_states(database: Database, now: Moment, days: float) -> None:
     """Delete stills and states of cameras that are not followed any more."""
     times = {camera_stills: camera_stills.c.time_s, camera_states: camera_states.c.updated_s}
     with database.writing() as connection:
         for table, time_s in times.items():
-            is_old = age.is_reached(time_s, table.c.kept_s)
+            is_old = _is_older(now, _days_of(table.c.camera, days), time_s, table.c.kept_s)
             connection.execute(sa.delete(table).where(is_old))
 
 
-def delete_old_pushed(database: Database, of_digests: Age, age: Age) -> None:
-    """Delete digests of pictures that cameras have sent, and pictures that nobody could read."""
+def delete_old_pushed(database: Database, now: Moment, days: float) -> None:
+    """Delete pictures that cameras have sent and nobody could read, and digests after a day."""
     columns = pushed_pictures.c
-    waits = columns.jpeg.is_not(None)
-    is_old = sa.case(
-        (waits, age.is_reached(columns.received_s, columns.kept_s)),
-        else_=of_digests.is_reached(columns.received_s, columns.kept_s),
-    )
+    own = _days_of(columns.camera, days)
+    kept_days = sa.case((sa.or_(columns.jpeg.is_not(None), own < 1.0), own), else_=1.0)
+    is_old = _is_older(now, kept_days, columns.received_s, columns.kept_s)
     _delete_numbers(database, pushed_pictures, sa.select(columns.number).where(is_old))
 
 
@@ -197,6 +191,20 @@ def _stamp_table(
         return connection.execute(update.values(kept_s=kept_s)).rowcount
 
     in_steps(database, stamp_some, LARGE_BATCH)
+
+
+def _days_of(camera: sa.Column[str], days: float) -> sa.ColumnElement[float]:
+    """Return the days for which the data of a row's camera are kept."""
+    camera_days = sa.select(cameras.c.retention_days).where(cameras.c.name == camera)
+    return sa.func.coalesce(camera_days.scalar_subquery(), days)
+
+
+def _is_older(
+    now: Moment, days: sa.ColumnElement[float], wall_s: sa.Column[float], kept_s: sa.Column[float]
+) -> sa.ColumnElement[bool]:
+    """Return the condition that a row is older than some days, which may differ by row."""
+    is_old = wall_s < now.wall_s - DAY_S * days
+    return is_old if now.kept_s is None else sa.and_(is_old, kept_s < now.kept_s - DAY_S * days)
 
 
 def _select_expired(database: Database, now: Moment, days: float) -> Iterator[sa.Select[Any]]:

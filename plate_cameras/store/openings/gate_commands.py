@@ -150,9 +150,10 @@ def _find_sent(connection: sa.Connection, command: GateOpening) -> GateOpening |
 
 
 def _check_alone(connection: sa.Connection, gate: str, from_s: float) -> None:
-    """Check that no command for a gate waits that is younger than a time of the store's clock."""
+    """Check that no command for a gate that is younger than a time has no outcome yet."""
     columns = gate_openings.c
-    waits = (columns.gate == gate, columns.outcome == REQUESTED, columns.kept_s >= from_s)
+    is_open = sa.and_(columns.outcome.in_((REQUESTED, BEGUN)), columns.person != "")
+    waits = (columns.gate == gate, is_open, columns.kept_s >= from_s)
     if connection.scalar(sa.select(columns.id).where(*waits).limit(1)):
         raise ChangedMeanwhile(f"gate {gate}: another command to open it waits")
 

@@ -20,10 +20,8 @@ OPENED, UNKNOWN, FAILED, REFUSED = "opened", "unknown", "failed", "refused"
 """Outcomes. Without a clear answer of the relay it is unknown whether the gate has opened; after a
 failure it has not. A refused vehicle is on a list of the gate, but a condition was not met."""
 REQUESTED, BEGUN = "requested", "begun"
-"""Outcomes of a person's command that is not settled: it waits, or a watcher has taken it."""
-COUNTING = (OPENED, UNKNOWN)
-"""Outcomes that count as an opening: for the hold-off, for the time that the gate is open, and for
-the rule that a gate is asked once for a pass."""
+"""Outcomes that are not settled: a person's command waits, or a watcher has taken it. An opening
+for a list has begun when its relay is about to be asked."""
 
 
 def _new_id() -> str:
@@ -67,6 +65,10 @@ class GateOpening:
         return text in (self.text, self.entry_text)
 
 
+AgedOpening = tuple[GateOpening, float]
+"""An opening, and its age in seconds."""
+
+
 @dataclass(frozen=True)
 class OpeningPage:
     """Openings, the newest first.
@@ -79,8 +81,8 @@ class OpeningPage:
     cursor: str = ""
 
 
-SETTLED = ("outcome", "reason", "requested_s", "delay_s")
-"""Columns of a command that its outcome changes."""
+SETTLED = ("text", "list", "entry_text", "outcome", "reason", "requested_s", "delay_s")
+"""Columns of an opening that its outcome changes: the text may have changed since it began."""
 NAMES = tuple(GateOpening.__dataclass_fields__)
 COLUMNS = [gate_openings.c[name] for name in NAMES]
 
@@ -88,7 +90,7 @@ COLUMNS = [gate_openings.c[name] for name in NAMES]
 def write_openings(
     connection: sa.Connection, openings: Sequence[GateOpening], kept_s: float | None = None
 ) -> None:
-    """Write openings, with the store's time. Of those that are there, only commands change."""
+    """Write openings, with the store's time. Of those that are there, only begun ones change."""
     if openings:
         statement = insert(connection, gate_openings)
         statement = statement.on_conflict_do_update(
@@ -132,8 +134,12 @@ def read_page(
 
 def read_recent(
     connection: sa.Connection, now_s: float, within_s: float, *, is_kept: bool
-) -> list[tuple[GateOpening, float]]:
+) -> list[AgedOpening]:
     """Return what counts as an opening with its age in seconds, the oldest first.
+
+    Openings count for the hold-off, for the time that the gate is open, and for the rule that a
+    gate is asked once for a pass. Begun ones count, too: their watcher may have died while the
+    relay had the request.
 
     Args:
         connection: The transaction.
@@ -142,8 +148,10 @@ def read_recent(
         is_kept: True if ages are counted by the store's clock, from when a record was stored.
     """
     column = gate_openings.c.kept_s if is_kept else gate_openings.c.requested_s
+    outcome, person = gate_openings.c.outcome, gate_openings.c.person
+    counts = sa.or_(outcome.in_((OPENED, UNKNOWN)), sa.and_(outcome == BEGUN, person == ""))
     statement = sa.select(*COLUMNS, column.label("since_s")).where(
-        column >= now_s - within_s, gate_openings.c.outcome.in_(COUNTING)
+        column >= now_s - within_s, counts
     )
     rows = connection.execute(statement.order_by(column)).mappings().all()
     ages_s = [max(0.0, now_s - row["since_s"]) for row in rows]

@@ -7,14 +7,19 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+
+import sqlalchemy as sa
 
 from plate_cameras.clocks import unix_s
 from plate_cameras.store.erasing import erasures
 from plate_cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
 from plate_cameras.store.finding.pass_query import LIMIT
 from plate_cameras.store.openings.gate_openings import (
+    BEGUN,
+    AgedOpening,
     GateOpening,
     OpeningPage,
     parse_line,
@@ -24,7 +29,8 @@ from plate_cameras.store.openings.gate_openings import (
     write_openings,
 )
 from plate_cameras.store.scope import Scope
-from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.database import Database, lock
+from plate_cameras.store.tables.schema import gate_openings
 from plate_cameras.store.tables.store_clock import Age
 from plate_cameras.store.writing.durable_files import write_atomically
 from plate_cameras.store.writing.spool_files import delete_old, walk
@@ -34,6 +40,8 @@ LINE_END = b"\n"
 FILE = "gate-openings.jsonl"
 REJECTED = "gate-openings.rejected.jsonl"
 """File of the lines that the database does not accept, or that cannot be read."""
+ADVISORY_LOCK = 0x6F70656E
+"""Number of the lock in PostgreSQL under which watchers begin openings, one after the other."""
 
 
 class OpeningLog:
@@ -87,7 +95,47 @@ class OpeningLog:
         with self._database.reading() as connection:
             return read_page(connection, scope, limit=limit, cursor=cursor, pass_id=pass_id)
 
-    def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
+    def begin(
+        self, opening: GateOpening, within_s: float, is_known: Callable[[str], bool]
+    ) -> list[AgedOpening]:
+        """Note that a relay is about to be asked. The outcome is written under the same id.
+
+        So no other watcher asks it for the same vehicle, and none that is started when this one is
+        killed.
+
+        Args:
+            opening: The opening.
+            within_s: Greatest age of the openings that matter.
+            is_known: Tells whether the gate knows an opening by its id.
+
+        Returns:
+            Openings of the gate that it does not know, with their ages. Then nothing is noted.
+
+        Raises:
+            StoreError: The database does not answer.
+        """
+        now_s = self._store_clock() if self._store_clock else unix_s()
+        with self._database.writing() as connection:
+            lock(connection, ADVISORY_LOCK)
+            recent = read_recent(connection, now_s, within_s, is_kept=self._store_clock is not None)
+            of_gate = [aged for aged in recent if aged[0].gate == opening.gate]
+            if news := [aged for aged in of_gate if not is_known(aged[0].id)]:
+                return news
+            admitted = erasures.admit_openings(connection, [replace(opening, outcome=BEGUN)])
+            write_openings(connection, admitted, now_s if self._store_clock else None)
+        return []
+
+    def withdraw(self, id_: str) -> None:
+        """Forget an opening that has begun: the relay was not asked, or has certainly not switched.
+
+        Raises:
+            StoreError: The database does not answer.
+        """
+        begun = sa.and_(gate_openings.c.id == id_, gate_openings.c.outcome == BEGUN)
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(gate_openings).where(begun))
+
+    def recent(self, within_s: float) -> list[AgedOpening]:
         """Return what counts as an opening with its age in seconds, the oldest first.
 
         Ages are counted by the store's clock, which no step of a machine's clock changes.

@@ -1,6 +1,6 @@
 """The things of a simulated driveway: its cameras and gate, vehicles, and a store."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -93,6 +93,17 @@ class WorldStore:
         ]
         pairs = ((opening, now_s - self.requested_s[opening.pass_id]) for opening in openings)
         return [(opening, age_s) for opening, age_s in pairs if age_s <= within_s]
+
+    def begin(
+        self, opening: GateOpening, within_s: float, is_known: Callable[[str], bool]
+    ) -> list[tuple[GateOpening, float]]:
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
+        return [aged for aged in self.recent(within_s) if not is_known(aged[0].id)]
+
+    def withdraw(self, id_: str) -> None:
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
 
     def write(self, openings: Sequence[GateOpening]) -> None:
         self.records |= {opening.id: opening for opening in openings}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera, Configuration, Store
 from plate_cameras.gates import conditions, gate_thread
 from plate_cameras.gates.controller import GateController
@@ -119,10 +120,21 @@ def test_a_command_that_is_being_taken_at_the_end_has_an_outcome(
     assert {"requested", "begun"}.isdisjoint(outcomes_of(store))
 
 
+def test_a_command_that_a_slow_database_gives_late_opens_nothing(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_thread, "TAKEN_WITHIN_S", gate_thread.MAX_AGE_S)
+    relay = ScriptedRelay()
+    store.commands.send("north", CAMERAS, "", REQUESTER)
+    follow_for(store, relay, monkeypatch)
+    assert openings_of(store) == [("refused", "the command came too late", REQUESTER.who)]
+    assert relay.calls == []
+
+
 def test_a_gate_that_is_gone_refuses(store: PassStore) -> None:
     record: list[GateOpening] = []
     controller = GateController(
         KnownLists(store, HoldOffs()), OpeningRecorder(store.openings), HoldOffs(), record.append
     )
-    controller.open(store.commands.send("north", CAMERAS, "", REQUESTER))
+    controller.open(store.commands.send("north", CAMERAS, "", REQUESTER), steady_s())
     assert [opening.outcome for opening in record] == ["refused"]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from plate_cameras.gates.conditions import Decision, GateSurroundings
+from plate_cameras.gates.begun_openings import BegunOpenings
+from plate_cameras.gates.conditions import Decision
 from plate_cameras.gates.gate_queue import (
     ATTEMPT_S,
     OFF_AGAIN_S,
@@ -17,7 +18,8 @@ from plate_cameras.gates.gate_queue import (
 )
 from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
-from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.gates.turns import GateSurroundings
+from plate_cameras.store.openings.gate_openings import AgedOpening, GateOpening
 from tests.plate_cameras.gates.known_vehicles import (
     NOW_S,
     TEXT,
@@ -45,6 +47,8 @@ class Driveway:
         recorded_at_s: Steady times of the records.
         decided_at_s: Steady times of the decisions.
         hold_offs: The last openings.
+        elsewhere: Openings by other watchers, of which the gate learns when it begins.
+        begun: Openings that have begun and were not withdrawn.
         recorded_reasons: Recorded passes and reasons.
         serving: The task that serves the vehicles.
     """
@@ -55,6 +59,8 @@ class Driveway:
     recorded_at_s: list[float] = field(default_factory=list)
     decided_at_s: list[float] = field(default_factory=list)
     hold_offs: HoldOffs = field(default_factory=HoldOffs)
+    elsewhere: list[GateOpening] = field(default_factory=list)
+    begun: list[GateOpening] = field(default_factory=list)
     recorded_reasons: set[tuple[str, str]] = field(default_factory=set)
     serving: asyncio.Task[None] = field(init=False)
 
@@ -64,7 +70,13 @@ class Driveway:
         async def main() -> GateQueue:
             loop = asyncio.get_running_loop()
             around = GateSurroundings(
-                self.hold_offs, self.decide, self.is_news, self.record, loop.time, lambda: NOW_S
+                self.hold_offs,
+                BegunOpenings(self, self.hold_offs, loop.time),
+                self.decide,
+                self.is_news,
+                self.record,
+                loop.time,
+                lambda: NOW_S,
             )
             queue = GateQueue(make_gate(**changes), self.relay, around)
             self.serving = asyncio.create_task(queue.serve())
@@ -88,6 +100,14 @@ class Driveway:
         self.decided_at_s.append(asyncio.get_running_loop().time())
         code = self.refusals.get(request.pass_id, "")
         return Decision(code), replace(request, list="as it is now")
+
+    def begin(self, opening: GateOpening, *_: object) -> list[AgedOpening]:
+        if not self.elsewhere:
+            self.begun.append(opening)
+        return [(self.elsewhere.pop(), 1.0)] if self.elsewhere else []
+
+    def withdraw(self, id_: str) -> None:
+        self.begun = [opening for opening in self.begun if opening.id != id_]
 
     def is_news(self, request: OpeningRequest, reason: str) -> bool:
         key = request.pass_id, reason
@@ -145,6 +165,23 @@ def test_what_may_have_been_done_is_not_asked_again(
     assert driveway.openings[0].delay_s is None
     assert driveway.recorded_at_s[0] <= ATTEMPT_S
     assert driveway.hold_offs.has_asked(queue.gate, "p1")
+
+
+def test_an_opening_by_another_watcher_is_known_before_the_relay_is_asked() -> None:
+    driveway = Driveway(elsewhere=[make_opening(gate="north")])
+    driveway.run(REQUEST, 0.5, open_s=7)
+    assert driveway.relay.calls == []
+    driveway.run(REQUEST, 10, open_s=7)
+    assert driveway.relay.calls == ["on"]
+    assert driveway.decided_at_s[-1] == 6.0  # the gate was open for a second
+    assert [opening.id for opening in driveway.begun] == [driveway.openings[0].id]
+
+
+def test_what_has_begun_is_withdrawn_where_the_failure_is_no_news() -> None:
+    driveway = Driveway(ScriptedRelay([AWAY] * 99))
+    driveway.run(REQUEST, 10, REQUEST, 10)
+    assert driveway.outcomes == [("failed", "cannot connect")]
+    assert [opening.id for opening in driveway.begun] == [driveway.openings[0].id]
 
 
 def test_a_failure_is_shown_until_the_next_vehicle_is_served() -> None:
@@ -270,4 +307,4 @@ def test_nothing_is_decided_after_the_order_to_stop(turns: int) -> None:
 
     queue = driveway.run(REQUEST, *[0.0] * turns, stop)
     assert driveway.decided_at_s == decided_at_s
-    assert queue.requests == (() if decided_at_s else (REQUEST,))
+    assert queue.requests == (() if driveway.relay.calls else (REQUEST,))

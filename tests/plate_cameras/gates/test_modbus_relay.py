@@ -20,6 +20,7 @@ from pymodbus.server import ModbusTcpServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
 REQUEST = OpeningRequest("north")
+ECHO = b"<id>\x00\x00\x00\x06\x01"
 
 
 def make_modbus_gate(port: int, **options: str) -> Any:
@@ -100,6 +101,9 @@ async def test_a_coil_that_may_be_on_is_switched_off_after_an_opening_that_faile
         pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 99, "does not answer", id="http"),
         pytest.param(b"<id>\x00\x00\x00\x03\x01\x85\x04", "refuses", id="device-failure"),
         pytest.param(b"<id>\x00\x00\x00\x03\x01\x85\x0b", "refuses", id="behind-a-gateway"),
+        pytest.param(ECHO + b"\x05\x00\x00\x00\x00", "something else", id="still-off"),
+        pytest.param(ECHO + b"\x05\x00\x09\xff\x00", "something else", id="another-coil"),
+        pytest.param(b"<id>\x00\x00\x00\x04\x01\x01\x01\x01", "something else", id="of-a-read"),
     ],
 )
 async def test_without_a_clear_answer_the_coil_may_be_on(answer: bytes, message: str) -> None:

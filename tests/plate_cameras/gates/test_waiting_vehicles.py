@@ -20,7 +20,9 @@ def outcomes(world: GateWorld) -> list[tuple[str, str]]:
 
 def occupy(world: GateWorld) -> None:
     """Open the gate for another vehicle, which drives in."""
-    world.leave(world.appear(OTHER))
+    vehicle = world.appear(OTHER)
+    world.wait(0.01)
+    world.leave(vehicle)
     assert outcomes(world)[-1] == ("opened", "")
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -27,7 +27,7 @@ from orchestrator.errors import ExtraError, SettingsError
 from plate_cameras.configuration import Sink
 from plate_cameras.sinks.notify import FILE_OPTIONS, SERVICES, NotifyReceiver
 from plate_cameras.sinks.outbox import Delivery
-from plate_cameras.sinks.receiver import DeliveryError
+from plate_cameras.sinks.receiver import DeliveryError, Undeliverable
 from plate_cameras.store.errors import StoreUnavailable
 from tests.plate_cameras.sinks.receivers import make_delivery
 
@@ -41,6 +41,7 @@ class Inbox(HTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.status, self.paths, self.messages = 200, list[str](), list[Any]()
+        self.status_of: Callable[[Any], int] = lambda _: self.status
         self.answers: Iterator[bytes] = iter(())
         self.url = f"json://user:{WORD}@127.0.0.1:{self.server_port}/{WORD}"
 
@@ -52,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
         size = int(self.headers["content-length"])
         self.server.paths.append(self.path)
         self.server.messages.append(json.loads(self.rfile.read(size)))
-        self.send_response(self.server.status)
+        self.send_response(self.server.status_of(self.server.messages[-1]))
         self.send_header("location", "/elsewhere")
         self.end_headers()
         with suppress(OSError):
@@ -128,6 +129,20 @@ def test_a_picture_that_cannot_be_read_holds_up_no_message(inbox: Inbox) -> None
     sink = Sink("guard", "notify", inbox.url, options={"language": "ru"})
     send(NotifyReceiver(sink, {}, fail), make_hit())
     assert inbox.messages[0]["message"].splitlines()[-1].startswith("Снимок")
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [pytest.param(1, "", id="the text fits"), pytest.param(0, "status 413", id="nothing fits")],
+)
+def test_a_message_that_is_too_large_comes_without_its_pictures(
+    inbox: Inbox, limit: int, outcome: str
+) -> None:
+    inbox.status_of = lambda message: 200 if len(message["attachments"]) < limit else 413
+    with pytest.raises(Undeliverable, match=outcome) if outcome else nullcontext():
+        send(make(inbox.url), make_hit())
+    assert [len(message["attachments"]) for message in inbox.messages] == [2, 0]
+    assert "too large" in inbox.messages[1]["message"].splitlines()[-1]
 
 
 def test_a_note_of_a_list_calls_nobody_and_makes_no_lines(inbox: Inbox) -> None:

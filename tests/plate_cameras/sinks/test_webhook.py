@@ -87,6 +87,9 @@ def test_every_secret_signs() -> None:
         Webhook(SECRET).verify(body + b" ", headers)
 
 
+UNTIL = "Thu, 01 Jan 1970 00:00:30 GMT"
+
+
 @pytest.mark.parametrize(
     ("status", "header", "error", "retry_after_s"),
     [
@@ -94,8 +97,13 @@ def test_every_secret_signs() -> None:
         pytest.param(401, {}, DeliveryError, 0, id="no-permission"),
         pytest.param(410, {}, ReceiverGone, 0, id="wants-no-more"),
         pytest.param(503, {"Retry-After": "17"}, DeliveryError, 17, id="busy"),
+        pytest.param(503, {"Retry-After": UNTIL, "Date": "none"}, DeliveryError, 30, id="until"),
         pytest.param(
-            503, {"Retry-After": "Thu, 01 Jan 1970 00:00:30 GMT"}, DeliveryError, 30, id="until"
+            503,
+            {"Retry-After": UNTIL, "Date": "Thu, 01 Jan 1970 00:00:10 GMT"},
+            DeliveryError,
+            20,
+            id="until-by-the-receiver-s-clock",
         ),
         pytest.param(302, {"Location": "http://169.254.169.254/"}, DeliveryError, 0, id="redirect"),
     ],

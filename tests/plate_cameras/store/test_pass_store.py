@@ -134,6 +134,16 @@ def test_pictures_wait_as_long_as_passes_are_kept_and_digests_a_day(store: PassS
     assert queue.waiting("gate") == []
 
 
+def test_pictures_wait_no_longer_than_the_passes_of_their_camera_are_kept(store: PassStore) -> None:
+    store.configure([Camera("yard", "push:hikvision", retention_days=0.5)])
+    for camera in ("gate", "yard"):
+        store.pushed_pictures.put(make_picture(1, camera))
+    store.live.write_stills([Still(name, NOW_S, b"") for name in ("gate", "yard")])
+    store.delete_expired(NOW_S + 0.6 * DAY_S)
+    assert store.pushed_pictures.cameras() == {"gate"}
+    assert [*store.live.still_times()] == ["gate"]
+
+
 def test_a_store_tells_whether_its_database_answers(
     tmp_path: Path, opening: Callable[..., PassStore]
 ) -> None:

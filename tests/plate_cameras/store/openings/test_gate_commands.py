@@ -75,8 +75,12 @@ def test_a_command_that_becomes_old_during_the_wait_for_the_database_is_not_take
     assert openings_of(store) == [("failed", "late", REQUESTER.who)]
 
 
-def test_a_second_command_waits_for_the_first(commands: GateCommands, clock: Clock) -> None:
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_second_command_waits_for_the_first(
+    commands: GateCommands, clock: Clock, is_taken: bool
+) -> None:
     commands.send("north", CAMERAS, "", REQUESTER)
+    commands.take(["north"] if is_taken else [], "late")
     with pytest.raises(ChangedMeanwhile, match="north"):
         commands.send("north", CAMERAS, "", REQUESTER)
     commands.send("south", CAMERAS, "", REQUESTER)

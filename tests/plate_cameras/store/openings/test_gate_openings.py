@@ -91,6 +91,33 @@ def test_recent_openings_have_their_ages_by_the_store_s_clock(
     ]
 
 
+def test_an_opening_begins_only_when_the_gate_knows_those_of_others(store: PassStore) -> None:
+    log = store.openings
+    log.write([replace(OPENING, id="north"), replace(OPENING, id="south", gate="south")])
+    begun = replace(OPENING, id="begun", text="M456OP199")
+    news = log.begin(begun, 60, {"south"}.__contains__)
+    assert [opening.id for opening, _ in news] == ["north"]
+    assert "begun" not in ids_of(store)
+    assert log.begin(begun, 60, {"north"}.__contains__) == []
+
+    assert log.recent(60)[-1][0].id == "begun"  # its watcher may die now
+    log.write([replace(OPENING, id="begun", outcome="unknown")])
+    log.withdraw("begun")  # it has an outcome
+    (settled,) = (row for row in log.page(EVERYTHING).openings if row.id == "begun")
+    assert settled == replace(OPENING, id="begun", outcome="unknown")
+
+
+def test_an_opening_that_has_begun_is_withdrawn(store: PassStore) -> None:
+    store.openings.begin(OPENING, 60, lambda _: True)
+    store.openings.withdraw("one")
+    assert ids_of(store) == []
+
+
+def test_a_person_s_command_counts_when_the_relay_was_asked(store: PassStore) -> None:
+    store.openings.write([replace(OPENING, outcome="begun", person="guard")])
+    assert store.openings.recent(60) == []
+
+
 def test_without_a_store_s_clock_ages_are_by_the_times_of_requests(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
