@@ -52,7 +52,7 @@ UNLESS_SET = {
 """Environment of a process, for variables that the operator has not set."""
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
-MAX_REPLACEMENTS, REPLACEMENTS_S = 5, 60.0
+MAX_RESTARTS, RESTARTS_S = 5, 60.0
 """So many processes are replaced within this time. The others serve alone after that."""
 LAST_LINES = 3  # lines from a process that ended, as its reason
 SENTENCE = "gateway: "
@@ -145,16 +145,14 @@ class Gateway:
     counts: LockedFolder
     command: Sequence[str] = COMMAND
     _last_move: TritonMoved | None = None
-    _replacements_s: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_REPLACEMENTS))
+    _restarts_s: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_RESTARTS))
 
     def monitor(self) -> bool:
         """Tell whether the gateway serves. A process that is lost beside others is replaced."""
-        lost_numbers = [
-            number for number, worker in enumerate(self.workers) if not worker.is_well()
-        ]
-        if len(lost_numbers) == len(self.workers):
+        numbers = [i for i, worker in enumerate(self.workers) if not worker.is_well()]
+        if len(numbers) == len(self.workers):
             return False
-        for number in lost_numbers:
+        for number in numbers:
             self._replace(number)
         return True
 
@@ -162,12 +160,9 @@ class Gateway:
         """Start a process in the place of a lost one, unless that did not help lately."""
         now, worker = time.monotonic(), self.workers[number]
         worker.end()  # a suspended one would get a part of all connections
-        if (
-            len(self._replacements_s) == MAX_REPLACEMENTS
-            and now - self._replacements_s[0] < REPLACEMENTS_S
-        ):
+        if len(self._restarts_s) == MAX_RESTARTS and now - self._restarts_s[0] < RESTARTS_S:
             return
-        self._replacements_s.append(now)
+        self._restarts_s.append(now)
         logger.error("one of the gateway's processes is replaced: %s", worker.reason())
         mark_process_dead(worker.process.pid, str(self.counts.folder))  # type: ignore[no-untyped-call]
         try:
@@ -186,7 +181,7 @@ class Gateway:
             ServerError: A process ended, or the gateway does not listen in time.
         """
         deadline = time.monotonic() + timeout_s
-        for address in _addresses(self.options):
+        for address in filter(None, (self.options.http, self.options.grpc, self.options.metrics)):
             while not _listens(address):
                 self._check_running()
                 if time.monotonic() > deadline:
@@ -203,10 +198,9 @@ class Gateway:
         if isinstance(event, TritonMoved):
             self._last_move = event
         for number, worker in enumerate(self.workers):
-            process_event = (
-                replace(event, is_counted=not number) if isinstance(event, WorkerDied) else event
-            )
-            worker.write(event_to_json(process_event))
+            if isinstance(event, WorkerDied):
+                event = replace(event, is_counted=not number)
+            worker.write(event_to_json(event))
 
     def _check_running(self) -> None:
         for worker in self.workers:
@@ -261,16 +255,11 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder
 def _run(
     command: Sequence[str], options: GatewayOptions, counts: LockedFolder
 ) -> subprocess.Popen[str]:
-    metrics_variables = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
+    metrics_env = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
     try:
         return subprocess.Popen(
             command,
-            env={
-                **UNLESS_SET,
-                **keep_freed(usable_memory()),
-                **without_secrets(),
-                **metrics_variables,
-            },
+            env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **metrics_env},
             cwd=PACKAGES,
             pass_fds=(counts.children,),
             stdin=subprocess.PIPE,
@@ -289,10 +278,6 @@ def _is_stopped(pid: int) -> bool:
         return read_stat(pid)[STATE] == STOPPED
     except OSError:  # the process has ended
         return False
-
-
-def _addresses(options: GatewayOptions) -> list[Address]:
-    return [*filter(None, (options.http, options.grpc, options.metrics))]
 
 
 def _listens(address: Address) -> bool:

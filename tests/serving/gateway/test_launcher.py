@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.serving.gateway import launcher
-from orchestrator.serving.gateway.launcher import MAX_REPLACEMENTS, Gateway, start
+from orchestrator.serving.gateway.launcher import MAX_RESTARTS, Gateway, start
 from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.protocol.gateway_events import TritonMoved, event_from_json
 from orchestrator.serving.supervisor.ports import free_ports
@@ -139,7 +139,7 @@ def test_a_process_that_ends_again_and_again_leaves_the_others_alone(
     def has_given_up() -> bool:
         assert gateway.monitor()
         tried_pids.add(pids(gateway)[1])
-        return len(tried_pids) > MAX_REPLACEMENTS and not gateway.workers[1].is_running()
+        return len(tried_pids) > MAX_RESTARTS and not gateway.workers[1].is_running()
 
     command, gateway.command = gateway.command, [sys.executable, "-c", "raise SystemExit(3)"]
     gateway.workers[1].process.kill()
@@ -149,7 +149,7 @@ def test_a_process_that_ends_again_and_again_leaves_the_others_alone(
     assert pids(gateway)[1] in tried_pids
     gateway.send(MOVED)
     gateway.command = command
-    monkeypatch.setattr(launcher, "REPLACEMENTS_S", 0.0)  # it is later
+    monkeypatch.setattr(launcher, "RESTARTS_S", 0.0)  # it is later
     until(lambda: gateway.monitor() and gateway.workers[1].is_running(), "another attempt")
 
 

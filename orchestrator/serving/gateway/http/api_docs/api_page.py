@@ -35,11 +35,7 @@ def render_page(document: Json, part: str = "", *, links: str = "", footer: str 
     names = [tag["name"] for tag in document["tags"]]
     part = part if part in names else names[0]
     operations = [*_operations(document)]
-    part_operations = [
-        (method, path, operation)
-        for method, path, operation in operations
-        if part in operation.get("tags", ())
-    ]
+    part_operations = [entry for entry in operations if part in entry[2].get("tags", ())]
     sections = [_operation(document, *operation) for operation in part_operations]
     common = [_keys(document), _schemas(document, part_operations), _problems()]
     body = "\n".join([_head(document, operations, part, links), *sections, *common])
