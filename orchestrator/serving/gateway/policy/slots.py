@@ -133,23 +133,25 @@ class Slots:
         So unfinished bodies cannot hold places for ever, even if several clients send them.
         """
         own = self._calls[slot.client.name]
-        slow = [one for one in self._list_slow(slot) if self._calls[one.client.name] > own + 1]
+        slow = [
+            upload for upload in self._list_slow(slot) if self._calls[upload.client.name] > own + 1
+        ]
         if len(slow) >= missing:
-            for one in slow[:missing]:
-                self._evict(one)
+            for upload in slow[:missing]:
+                self._evict(upload)
 
     def _drop_slow(self, slot: Slot, missing: int) -> None:
         """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
 
         So unfinished bodies cannot hold memory for ever.
         """
-        slow = [one for one in self._list_slow(slot) if one.size > 0]
-        if sum(one.size for one in slow) < missing:
+        slow = [upload for upload in self._list_slow(slot) if upload.size > 0]
+        if sum(upload.size for upload in slow) < missing:
             return
-        for one in slow:
+        for upload in slow:
             if missing > 0:
-                missing -= one.size
-                self._evict(one)
+                missing -= upload.size
+                self._evict(upload)
 
     def _list_slow(self, slot: Slot) -> list[Slot]:
         """Return the slow uploads that have no better priority than a call, the slowest first.
@@ -158,15 +160,15 @@ class Slots:
         """
         least_rate, now_s = self._limits.body_bytes / self._limits.body_s, self._clock()
         slow = [
-            one
-            for one in self._inside
-            if one.is_receiving
-            and one.evict is not None
-            and one is not slot
-            and one.client.priority >= slot.client.priority
-            and one.measure_rate(now_s) < least_rate
+            upload
+            for upload in self._inside
+            if upload.is_receiving
+            and upload.evict is not None
+            and upload is not slot
+            and upload.client.priority >= slot.client.priority
+            and upload.measure_rate(now_s) < least_rate
         ]
-        return sorted(slow, key=lambda one: one.rate)
+        return sorted(slow, key=lambda upload: upload.rate)
 
     def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
