@@ -12,6 +12,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.errors import PlateError, ServerError
@@ -23,6 +24,8 @@ from orchestrator.serving.supervisor.models.export_cache import (
 )
 
 logger = logging.getLogger(__name__)
+PACKAGES = Path(__file__).resolve().parents[4]
+"""Folder of the package. `-m` searches it first, in any working directory."""
 COMMAND = (sys.executable, "-m", "orchestrator.serving.supervisor.models.export_process")
 
 
@@ -39,7 +42,8 @@ def export_apart(source: ModelSource, *, spare: Path | None = None) -> None:
     logger.info("exporting %s ...", ", ".join(files))
     child = subprocess.run(
         COMMAND,
-        input=pickle.dumps((source, spare)),
+        cwd=PACKAGES,
+        input=pickle.dumps((_from_anywhere(source), spare and spare.absolute())),
         stdout=subprocess.PIPE,
         env=without_secrets(),
         preexec_fn=prepare_child,
@@ -50,6 +54,16 @@ def export_apart(source: ModelSource, *, spare: Path | None = None) -> None:
     error: PlateError | None = pickle.loads(child.stdout)
     if error:
         raise error
+
+
+def _from_anywhere(source: ModelSource) -> ModelSource:
+    """Return the inputs with paths that lead to them from any working directory."""
+    return replace(
+        source,
+        repository=source.repository.absolute(),
+        weights=source.weights.absolute(),
+        formats=source.formats and source.formats.absolute(),
+    )
 
 
 def main() -> None:

@@ -217,9 +217,9 @@ class TestUploads:
         slots, _, evicted = self.slots(0)
         places = range(7 * (50 + 96) // 8 + 1)
         uploads = [Slot(client("ab"[number % 2]), is_receiving=True) for number in places]
-        for one in uploads:
-            one.evict = partial(evicted.append, one.client.name)
-            slots.add(one)
+        for slot in uploads:
+            slot.evict = partial(evicted.append, slot.client.name)
+            slots.add(slot)
         with pytest.raises(ServiceFull, match="all places"):  # too early to tell
             slots.add(Slot(client("c")))
         self.clock.now = 1.1
