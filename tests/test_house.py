@@ -17,16 +17,8 @@ MAX_FILES = 20
 MAX_LINES = 300
 LIMITS_WITHOUT_MAX_OR_MIN = ("MOST", "LEAST", "LONGEST", "SHORTEST", "FEWEST", "LARGEST")
 NO_NOUNS = {"one", "ones", "found", "given", "told", "wanted"}
-MAX_NO_NOUNS = {
-    "orchestrator": 98,
-    "plate_cameras": 199,
-    "workshop": 7,
-    "tests": 870,
-    "scripts": 0,
-    "examples": 0,
-    "deploy": 0,
-}
-"""How many variables bear no noun today. Lower a number whenever it falls, and never raise it."""
+PUBLISHED = Counter(found=3, wanted=4)
+"""Fields of published reports and tables that have such a name; nothing else may have one."""
 
 
 def modules(package: str) -> list[Path]:
@@ -84,9 +76,9 @@ def test_elements_stand_without_splats(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_variables_without_a_noun_become_fewer(package: str) -> None:
-    no_nouns = names_in(package).no_nouns
-    assert no_nouns.total() <= MAX_NO_NOUNS[package], no_nouns
+def test_variables_have_nouns(package: str) -> None:
+    allowed = PUBLISHED if package == "workshop" else Counter[str]()
+    assert names_in(package).no_nouns - allowed == Counter()
 
 
 @pytest.mark.parametrize("package", PACKAGES)

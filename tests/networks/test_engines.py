@@ -133,7 +133,7 @@ def test_a_gpu_gets_float16_and_what_is_asked_for_is_kept() -> None:
     assert choose(Engine.OPENVINO, on_gpu=True) is Engine.OPENVINO
 
 
-@pytest.mark.parametrize("engine", [one for one in Engine if one is not Engine.AUTO])
+@pytest.mark.parametrize("engine", [engine for engine in Engine if engine is not Engine.AUTO])
 def test_every_engine_reads_the_street(engine: Engine) -> None:
     networks = load_networks(engine=engine)
     assert set(recognize(read_picture(STREET), networks).texts) == set(TEXTS)

@@ -105,7 +105,7 @@ class FakeInfer:
 
 
 OF_A_PLATE = ("xyxy", "detection_score", "corners")
-READING_AS_JSON = {name: one for name, one in PLATE_AS_JSON.items() if name not in OF_A_PLATE}
+READING_AS_JSON = {name: value for name, value in PLATE_AS_JSON.items() if name not in OF_A_PLATE}
 LIMITS = Limits(pictures=3)
 
 

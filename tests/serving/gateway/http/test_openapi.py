@@ -20,7 +20,7 @@ from orchestrator.settings import REQUEST_PARAMETERS, Settings
 from tests.serving.gateway.http.html_reader import Reader
 
 DOCUMENT = document(wants_keys=False, limits=Limits(body_mb=7, pictures=5, crop_pixels=12345))
-OPERATIONS = [one for methods in DOCUMENT["paths"].values() for one in methods.values()]
+OPERATIONS = [operation for methods in DOCUMENT["paths"].values() for operation in methods.values()]
 MODELS = vars(schemas) | vars(snapshot_schemas) | vars(vision_schemas)
 ANSWERS = [
     pytest.param(MODELS[content["schema"]["$ref"].rpartition("/")[2]], example["value"],
