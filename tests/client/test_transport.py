@@ -26,7 +26,7 @@ from orchestrator.contract import CROP, ENCODED, Arrays, to_arrays
 from orchestrator.errors import PictureError
 from orchestrator.formats.transliteration import in_cyrillic
 from orchestrator.imaging.files import CUT_NOTE
-from tests.fuzzing.file_parts import bmp, encoded
+from tests.fuzzing.file_parts import bmp, encode
 
 PICTURE = b"a picture"
 PLATE = Plate((10, 20, 110, 50), text="A123BC77", text_score=0.5, detection_score=0.25)
@@ -149,7 +149,7 @@ def test_a_failure_is_never_a_picture_without_plates() -> None:
         picture_result.plates  # noqa: B018
 
 
-JPEG = encoded("JPEG", size_wh=(31, 17))
+JPEG = encode("JPEG", size_wh=(31, 17))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def tiff() -> bytes:
 
 
 def test_a_file_is_unpacked() -> None:
-    (call,) = make_crop_requests([encoded("PNG", size_wh=(31, 17))], {})
+    (call,) = make_crop_requests([encode("PNG", size_wh=(31, 17))], {})
     assert call.inputs[CROP].shape == (17, 31, 3)
 
 

@@ -15,7 +15,7 @@ from tests.fuzzing.file_parts import (
     PNG,
     behind_soi,
     chunk,
-    encoded,
+    encode,
     exif,
     ihdr,
     pixels,
@@ -34,11 +34,11 @@ OWN_SCANS = 6
     "file",
     [
         pytest.param(png(), id="PNG"),
-        pytest.param(encoded("JPEG"), id="JPEG"),
-        pytest.param(encoded("WEBP"), id="WebP"),
-        pytest.param(encoded("BMP"), id="BMP"),
+        pytest.param(encode("JPEG"), id="JPEG"),
+        pytest.param(encode("WEBP"), id="WebP"),
+        pytest.param(encode("BMP"), id="BMP"),
         pytest.param(b"", id="nothing"),
-        pytest.param(encoded("JPEG") + b"\xff\xda" * 5000, id="JPEG before something else"),
+        pytest.param(encode("JPEG") + b"\xff\xda" * 5000, id="JPEG before something else"),
     ],
 )
 def test_a_file_without_superfluous_parts_stays_as_it_is(file: bytes) -> None:
@@ -71,7 +71,7 @@ def test_bytes_behind_the_end_of_a_png_are_left_out() -> None:
         ),
         pytest.param(many_scans(MAX_SCANS), "up to 32 scans, got more", id="scans"),
         pytest.param(
-            behind_soi(encoded("JPEG"), *[segment(0xFE, b"")] * MAX_SEGMENTS),
+            behind_soi(encode("JPEG"), *[segment(0xFE, b"")] * MAX_SEGMENTS),
             "up to 2000 segments, got more",
             id="segments",
         ),

@@ -19,7 +19,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
 
     Attributes:
         gate: Calls are answered while it is set.
-        asked: One permit for each call that came in, without health checks.
+        call_permits: One permit for each call that came in, without health checks.
         cancelled: Set when a call was cancelled.
         requests: Those that came in.
     """
