@@ -28,8 +28,9 @@ from workshop.benchmarks.processes import poll
 from workshop.benchmarks.service import wait
 
 TIMEOUT_S = 15.0
-TOLD_WITHIN_S = 10.0
-"""The time limit for the error: two workers hang, each is found in 3 s and replaced in 2 s."""
+TOLD_WITHIN_S = 12.0
+"""The time limit for the error: two workers hang. Each is found after 3 s in which it had a core,
+thus after 4 s while callers keep all cores busy, and replaced in 2 s."""
 AT_ONCE_S = 0.5
 
 
