@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 
@@ -77,24 +77,41 @@ def log_in_background() -> Iterator[None]:
     If nobody reads it at the end, the process drops what it writes to its standard error after
     that.
     """
+    background = BackgroundHandler()
+
+    def take_over(handler: logging.Handler) -> logging.Handler:
+        background.setFormatter(handler.formatter)
+        return background
+
+    try:
+        with replace_stderr_handlers(take_over):
+            yield
+    finally:
+        background.close()
+        if background.is_stuck():
+            sys.stderr = io.StringIO()
+
+
+@contextmanager
+def replace_stderr_handlers(make: Callable[[logging.Handler], logging.Handler]) -> Iterator[None]:
+    """Replace the log's handlers of the standard error, for the length of a `with` block.
+
+    Args:
+        make: Returns the handler in place of one of them.
+    """
     root = logging.getLogger()
     streams = (sys.stderr, sys.__stderr__)
-    replaced = [
-        handler
+    pairs = [
+        (handler, make(handler))
         for handler in root.handlers
         if isinstance(handler, logging.StreamHandler) and handler.stream in streams
     ]
-    added = BackgroundHandler()
-    for handler in replaced:
-        added.setFormatter(handler.formatter)
-        root.removeHandler(handler)
-        root.addHandler(added)
+    for old, new in pairs:
+        root.removeHandler(old)
+        root.addHandler(new)
     try:
         yield
     finally:
-        root.removeHandler(added)
-        for handler in replaced:
-            root.addHandler(handler)
-        added.close()
-        if added.is_stuck():
-            sys.stderr = io.StringIO()
+        for old, new in pairs:
+            root.removeHandler(new)
+            root.addHandler(old)

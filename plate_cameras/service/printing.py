@@ -9,8 +9,8 @@ import queue
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.recognition.plate_table import to_printable
+from orchestrator.host.background_log import replace_stderr_handlers
 from plate_cameras.passes import PassEvent
 from plate_cameras.service.live_table import REDRAW_S, CameraTable
 from plate_cameras.service.pass_table import PassTable
@@ -145,26 +146,9 @@ class _PrinterHandler(logging.Handler):
             self.handleError(record)
 
 
-@contextmanager
-def logging_through(printer: Printer) -> Iterator[None]:
+def logging_through(printer: Printer) -> AbstractContextManager[None]:
     """Print the log of the standard error by a printer, inside a `with` block."""
-    root = logging.getLogger()
-    streams = (sys.stderr, sys.__stderr__)
-    handlers = [
-        handler
-        for handler in root.handlers
-        if isinstance(handler, logging.StreamHandler) and handler.stream in streams
-    ]
-    printer_handlers = [_PrinterHandler(printer, handler) for handler in handlers]
-    for handler, printer_handler in zip(handlers, printer_handlers, strict=True):
-        root.removeHandler(handler)
-        root.addHandler(printer_handler)
-    try:
-        yield
-    finally:
-        for handler, printer_handler in zip(handlers, printer_handlers, strict=True):
-            root.removeHandler(printer_handler)
-            root.addHandler(handler)
+    return replace_stderr_handlers(lambda handler: _PrinterHandler(printer, handler))
 
 
 LOG = logging.getLogger(__name__)

@@ -115,7 +115,7 @@ def test_wrong_arguments_are_errors_without_an_event_loop(options: dict, kind: t
         AsyncPlateClient(**options)
 
 
-# What was not sent waits in the closed connection: the loop may end before the system says more.
+# The unsent rest waits in the closed connection, and the loop may end before the system drops it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("send", "scheme"),
