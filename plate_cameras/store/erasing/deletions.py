@@ -68,9 +68,10 @@ class Deletions:
         steps.run("audit", lambda: record(counts.passes))
         steps.run("traces", partial(plate_traces.erase_traces, *of_plate))
         pictures = steps.run("pictures", self._remove_pictures)
-        steps.run("remains", partial(remains.erase_remains, database))
+        is_gone = steps.run("remains", partial(remains.erase_remains, database))
         steps.finish()
-        erasures.note_done(database, number)
+        if is_gone:
+            erasures.note_done(database, number)
         return replace(counts, pictures=pictures)
 
     def delete_expired(self, now_s: float) -> DeletionCounts:
@@ -103,8 +104,7 @@ class Deletions:
 
     def _erase_remains(self) -> None:
         """Erase what deleted rows leave, also after a deletion of a plate that was interrupted."""
-        if erasures.are_unfinished(self._database):
-            remains.erase_remains(self._database)
+        if erasures.are_unfinished(self._database) and remains.erase_remains(self._database):
             erasures.note_done(self._database)
         remains.erase_sqlite_remains(self._database)
         erasures.forget(self._database, self._clock.now_s())

@@ -2,7 +2,8 @@
 
 SQLite overwrites deleted rows (`secure_delete`). Two copies are left: older pages in the
 write-ahead log, and entries of the trigram index, which are only marked. In PostgreSQL, deleted
-rows wait for VACUUM, and the planner's statistics hold frequent texts.
+rows wait for VACUUM, and the planner's statistics hold frequent texts. VACUUM leaves the rows that
+an older transaction of another session still sees, such as a backup's.
 
 Not reached: the log of PostgreSQL (`pg_wal`), unused space within its pages, backups, and blocks of
 the disk that no file has any more. docs/privacy.md says what to do about them.
@@ -23,15 +24,18 @@ from plate_cameras.store.tables.schema import METADATA
 LOG = logging.getLogger(__name__)
 MERGE_PAGES = 500
 """Pages of the trigram index that one transaction rewrites: other writers wait no longer."""
+COUNT_READERS = """SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL"""
+"""Other sessions with a snapshot. Those of other users are hidden without `pg_read_all_stats`."""
 MERGE = "INSERT INTO pass_texts (pass_texts, rank) VALUES ('merge', {})"
 
 
-def erase_remains(database: Database) -> None:
-    """Erase what deleted rows left."""
+def erase_remains(database: Database) -> bool:
+    """Erase what deleted rows left. Return False if another transaction may still see such rows."""
     if database.is_postgresql:
-        _vacuum(database)
-    else:
-        erase_sqlite_remains(database)
+        return _vacuum(database)
+    erase_sqlite_remains(database)
+    return True
 
 
 def erase_sqlite_remains(database: Database) -> None:
@@ -63,12 +67,16 @@ def _count_changes(connection: Any) -> int:
     return int(connection.exec_driver_sql("SELECT total_changes()").scalar_one())
 
 
-def _vacuum(database: Database) -> None:
+def _vacuum(database: Database) -> bool:
     names = ", ".join((*sorted(METADATA.tables), "pass_texts"))
     with database.free() as connection:
+        has_readers = bool(connection.exec_driver_sql(COUNT_READERS).scalar_one())
         connection.exec_driver_sql(f"VACUUM (ANALYZE) {names}")
         # The statistics before ANALYZE.
         connection.exec_driver_sql("VACUUM pg_catalog.pg_statistic")
+    if has_readers:
+        LOG.warning("another transaction was open; the next retention vacuums once more")
+    return not has_readers
 
 
 ROOM_BYTES = 4 * 2**20

@@ -11,10 +11,10 @@ __all__ = ["MISSING", "PostgresqlServer", "find_programs"]
 
 @dataclass
 class PostgresqlServer(postgresql_server.PostgresqlServer):
-    """A server without fsync.
+    """A server without fsync and autovacuum.
 
     Its own crash loses nothing, because the kernel has the written data. A power cut would lose
-    data.
+    data. Autovacuum would run at any moment and see rows that a test deletes.
     """
 
-    settings: Sequence[str] = (*SETTINGS, "fsync=off")
+    settings: Sequence[str] = (*SETTINGS, "fsync=off", "autovacuum=off")
