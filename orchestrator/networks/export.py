@@ -47,10 +47,10 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
     if name == DETECTOR and is_archive(weights / NETWORKS[name].weights):
         return load_detector(weights / NETWORKS[name].weights)
     if not EXPORTED[name].weights:
-        return EXPORTED[name].build(formats or russian(), 1).eval()
+        return EXPORTED[name].build(formats or russian(), {}).eval()
     plates, state = _load_checked(name, weights, formats)
     file = weights / NETWORKS[name].weights
-    network = EXPORTED[name].build_for(state, plates)
+    network = EXPORTED[name].build(plates, state)
     try:
         network.load_state_dict(state)
     except RuntimeError as error:

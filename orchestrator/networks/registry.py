@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 CHANNELS, MAX_WIDTH = 32, 16
-"""Value of `Network.channels` in the published network, and most times as many in a wider one."""
+"""Channels of the layer that tells a network's width, in the published one, and the most widths."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Network:
 
     Attributes:
         name: Name of the model, and of the module that defines the network.
-        build: Makes the network, without weights, for a country's plates and a width; imports
-            PyTorch, which takes seconds.
+        build: Makes the network, without weights, for plate formats and as wide as the given
+            weights are; imports PyTorch, which takes seconds.
         weights: Name of its file in a folder of weights; empty for a step. The detector's file may
             be a TorchScript archive, see `detectors`.
         dtype: Type of its input, by its name in NumPy and PyTorch.
@@ -39,11 +39,10 @@ class Network:
         answers_on_cpu: Its caller works on the answers on the CPU, so Triton writes them there.
         is_quick: One instance is enough for any number of callers.
         bears_bfloat16: It is as accurate in bfloat16, in which it was trained.
-        channels: Bias of a layer that has more channels in a wider network; empty if there is none.
     """
 
     name: str
-    build: Callable[[Formats, int], nn.Module]
+    build: Callable[[Formats, Mapping[str, Tensor]], nn.Module]
     weights: str
     dtype: str
     dims: tuple[int, ...]
@@ -52,34 +51,43 @@ class Network:
     answers_on_cpu: bool = False
     is_quick: bool = False
     bears_bfloat16: bool = False
-    channels: str = ""
-
-    def build_for(self, state: Mapping[str, Tensor], formats: Formats) -> nn.Module:
-        """Make the network, without weights, as wide as the given weights are."""
-        bias = state.get(self.channels)
-        width = len(bias) // CHANNELS if bias is not None and bias.ndim else 1
-        return self.build(formats, min(max(width, 1), MAX_WIDTH))
 
 
-def _yolo(formats: Formats, width: int) -> nn.Module:
+def _width(bias: Tensor | None) -> int:
+    """Return the width of a network by the bias of a layer that is wider in a wider one."""
+    width = len(bias) // CHANNELS if bias is not None and bias.ndim else 1
+    return min(max(width, 1), MAX_WIDTH)
+
+
+def _yolo(formats: Formats, state: Mapping[str, Tensor]) -> nn.Module:
     from orchestrator.networks.yolo import Yolo
 
     return Yolo()
 
 
-def _stn(formats: Formats, width: int) -> nn.Module:
+def _stn(formats: Formats, state: Mapping[str, Tensor]) -> nn.Module:
     from orchestrator.networks.stn import STN
 
-    return STN(width)
+    return STN(_width(state.get("localization.0.bias")))
 
 
-def _lprnet(formats: Formats, width: int) -> nn.Module:
+def _lprnet(formats: Formats, state: Mapping[str, Tensor]) -> nn.Module:
+    """Make LPRNet, or two of them if the weights are those of two."""
     from orchestrator.networks.lprnet import LPRNet
+    from orchestrator.networks.two_readers import ABROAD, HOME, TwoReaders, part_of
 
-    return LPRNet(formats.classes, width=width)
+    def build(part: Mapping[str, Tensor], classes: int) -> LPRNet:
+        return LPRNet(classes, width=_width(part.get("backbone.4.block.0.bias")))
+
+    home, abroad = part_of(state, HOME), part_of(state, ABROAD)
+    if not home:
+        return build(state, formats.classes)
+    home_classes = sum(tensor.numel() for name, tensor in home.items() if name == "container.bias")
+    readers = build(home, home_classes), build(abroad, formats.classes)
+    return TwoReaders(*readers, len(formats.signs))
 
 
-def _crop_preparation(formats: Formats, width: int) -> nn.Module:
+def _crop_preparation(formats: Formats, state: Mapping[str, Tensor]) -> nn.Module:
     from orchestrator.networks.plate_reader_prepare import CropPreparation
 
     return CropPreparation()
@@ -106,7 +114,6 @@ NETWORKS = {
             example=(2, 3, 24, 94),
             outputs=(OUTPUT, THETA),
             is_quick=True,
-            channels="localization.0.bias",
         ),
         Network(
             name=READER,
@@ -117,7 +124,6 @@ NETWORKS = {
             example=(2, 3, 24, 94),
             answers_on_cpu=True,
             bears_bfloat16=True,
-            channels="backbone.4.block.0.bias",
         ),
     )
 }

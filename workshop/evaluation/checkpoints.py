@@ -113,7 +113,7 @@ def _fit_alphabet(state: dict[str, Tensor], path: Path, formats: Formats) -> dic
 
 def _check_fit(name: str, state: Mapping[str, Tensor], path: Path, formats: Formats) -> None:
     """Compare the names and shapes of a state dict with those of the network."""
-    network = NETWORKS[name].build_for(state, formats)
+    network = NETWORKS[name].build(formats, state)
     expected_shapes = {key: list(tensor.shape) for key, tensor in network.state_dict().items()}
     shapes = {key: list(tensor.shape) for key, tensor in state.items()}
     for key in [*expected_shapes, *shapes]:

@@ -88,7 +88,7 @@ def test_a_folder_is_assembled_of_theirs_and_ours(save_content, tmp_path: Path) 
 
 @pytest.fixture
 def reader() -> dict[str, torch.Tensor]:
-    return NETWORKS["lprnet"].build(russian(), 1).state_dict()
+    return NETWORKS["lprnet"].build(russian(), {}).state_dict()
 
 
 def test_an_assembled_reader_says_its_alphabet(save_content, reader, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from workshop.reporting.files import write_report
 from workshop.reporting.machine import Machine, describe_machine
 from workshop.training.reader.calibration import calibrate, choose_plates
 from workshop.training.reader.examination import Check, accuracy
+from workshop.training.reader.home_reader import keep_home_reader
 from workshop.training.reader.material import Material
 from workshop.training.reader.reader_recipe import ReaderSchedule
 from workshop.training.reader.reader_trainer import Reader, ReaderTrainer, save_reader
@@ -78,13 +79,29 @@ class RunRecord:
     weights: Mapping[str, str]
 
 
-def finish(trainer: ReaderTrainer, out: Path, material: Material, checks: Sequence[Check]) -> None:
-    """Write the mean that reads most, its scores calibrated, and a record of the run."""
+def finish(
+    trainer: ReaderTrainer,
+    out: Path,
+    material: Material,
+    checks: Sequence[Check],
+    home: Path | None = None,
+) -> None:
+    """Write the mean that reads most, its scores calibrated, and a record of the run.
+
+    Args:
+        trainer: The trainer after its last step.
+        out: Folder of the run.
+        material: Data of the run.
+        checks: Sets of plates that choose the mean.
+        home: Weights whose reader is kept beside the new one; see `ReaderRecipe`.
+    """
     means = compare_means(trainer, checks)
     best = max(means, key=lambda mean: mean.score)
     reader = mix(trainer, best.share)
     temperature = _calibrate(reader, trainer.schedule, material)
     save_reader(reader, material.formats.alphabet, out)
+    if home:
+        keep_home_reader(home, out)
     complete(out)
     files = [NETWORKS[name].weights for name in (RECTIFIER, READER)]
     record = RunRecord(

@@ -15,6 +15,7 @@ from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import read_formats
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state
+from orchestrator.networks.two_readers import ABROAD, part_of
 from workshop.evaluation.checkpoints import CONTEXT, UNNAMED_ALPHABET
 
 log = logging.getLogger(__name__)
@@ -28,8 +29,9 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
 
     If the alphabets differ, only the rows of common characters and of the blank are loaded; they
     take nothing from the other characters, whose rows keep their new weights. Weights of narrower
-    networks are grown. The folder's alphabet is that of its `formats.toml`, else that of
-    `lprnet.pth`. Older files do not name it; its value is then `UNNAMED_ALPHABET`.
+    networks are grown. Of `TwoReaders` the one for all countries is taken. The folder's alphabet is
+    that of its `formats.toml`, else that of `lprnet.pth`. Older files do not name it; its value is
+    then `UNNAMED_ALPHABET`.
 
     Args:
         stn: Network that gets the weights.
@@ -43,6 +45,7 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
     _take(stn, grow(read_state(folder / NETWORKS[RECTIFIER].weights), stn.state_dict()), folder)
     state = read_state(folder / NETWORKS[READER].weights)
     theirs = _agree(folder, pop_alphabet(state))
+    state = part_of(state, ABROAD) or state
     rows = len(state.get("container.bias", ()))
     if rows != len(theirs) + 1:
         raise WeightsError(

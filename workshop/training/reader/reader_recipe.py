@@ -207,6 +207,8 @@ class ReaderRecipe:
 
     Attributes:
         start: Folder with `stn.pth` and `lprnet.pth` to start from; random weights when None.
+        home: Folder of weights for one of the countries. Its reader goes on reading the plates that
+            bear no sign of another country, and its STN straightens all plates.
         formats: File of the country's plate formats; that of Russian plates when None.
         data: Training data.
         training: Length and learning rate.
@@ -215,6 +217,7 @@ class ReaderRecipe:
     """
 
     start: Path | None = None
+    home: Path | None = None
     formats: Path | None = None
     data: ReaderData = field(default_factory=ReaderData)
     training: ReaderSchedule = field(default_factory=ReaderSchedule)
@@ -225,10 +228,15 @@ class ReaderRecipe:
         """Check that there are weights to start from, if a teacher or a mean needs them.
 
         Raises:
-            SettingsError: There are none.
+            SettingsError: There are none. Or STN is trained, though it is that of `home`.
         """
         if self.start is None and (self.teacher.width or set(self.training.means) != {1.0}):
             raise SettingsError("start: wanted weights for a teacher or means (--start), got none")
+        if self.home and (self.start is None or self.training.stn_rate):
+            raise SettingsError(
+                "home: wanted weights to start from and training.stn_rate 0, since the STN of "
+                f"{self.home} is kept, got start {self.start}, stn_rate {self.training.stn_rate}"
+            )
 
     def rehearsal(self) -> ReaderRecipe:
         """Return the same recipe in tiny sizes, to try data and machine before time is paid for."""

@@ -20,6 +20,7 @@ from workshop.training.reader.crops import write_dropped
 from workshop.training.reader.distillation import DistillingTrainer
 from workshop.training.reader.examination import Check, Examiner, mean_accuracy
 from workshop.training.reader.finishing import finish
+from workshop.training.reader.home_reader import read_home_reader
 from workshop.training.reader.material import Material, gather, make_checks, typical_crops
 from workshop.training.reader.reader_recipe import ReaderRecipe
 from workshop.training.reader.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, settle
@@ -42,6 +43,8 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
     formats = recipe.formats or RUSSIA
     material = gather(recipe, formats)
     trainer = make_trainer(recipe, material.formats, device)
+    if recipe.home:
+        read_home_reader(recipe.home, material.formats)  # its errors come before the training
     if recipe.start and not resume:
         trainer.begin_with(recipe.start)
     recipe = open_run(out, recipe, CHECKPOINT, formats, resume=resume)
@@ -58,7 +61,7 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
         trainer.save(out)
     checks = make_checks(trainer.schedule, material)
     train(trainer, out, material, checks, watch)
-    finish(trainer, out, material, checks)
+    finish(trainer, out, material, checks, recipe.home)
     try:  # the weights are written: a country that cannot be drawn any more is no error
         write_canary(out, material.country)
     except PlateError as error:

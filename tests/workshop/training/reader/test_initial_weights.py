@@ -5,6 +5,8 @@ import torch
 
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
+from orchestrator.networks.state_dicts import with_alphabet
+from orchestrator.networks.two_readers import join
 from orchestrator.networks.weights import WEIGHTS
 from workshop.evaluation.checkpoints import UNNAMED_ALPHABET
 from workshop.training.reader.initial_weights import CONTEXT, adapt, take_weights
@@ -38,6 +40,14 @@ def test_a_reader_that_does_not_tell_its_alphabet_is_one_from_before_diplomats(t
     fresh = start(Reader(24), tmp_path)
     kept_columns = [*range(22), 23]  # all but the D
     assert torch.equal(fresh.lprnet.container.bias[kept_columns], reader.lprnet.container.bias)
+
+
+def test_of_two_readers_the_one_of_all_countries_is_started_from(tmp_path: Path) -> None:
+    reader = write(tmp_path, Reader(24))
+    state = join(Reader(20).lprnet.state_dict(), reader.lprnet.state_dict())
+    torch.save(with_alphabet(state, ALPHABET), tmp_path / "lprnet.pth")
+    fresh = start(Reader(24), tmp_path)
+    assert torch.equal(fresh.lprnet.container.bias, reader.lprnet.container.bias)
 
 
 @torch.no_grad()

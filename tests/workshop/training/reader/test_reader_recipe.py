@@ -65,6 +65,18 @@ def test_a_teacher_and_a_mean_want_a_start() -> None:
             recipe.check_start()
 
 
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(ReaderRecipe(training=ReaderSchedule(stn_rate=0.0)), id="no start"),
+        pytest.param(ReaderRecipe(start=Path("weights")), id="STN is trained"),
+    ],
+)
+def test_a_home_reader_wants_a_start_and_its_own_stn(recipe: ReaderRecipe) -> None:
+    with pytest.raises(SettingsError, match=r"home: wanted weights to start from and .*stn_rate 0"):
+        replace(recipe, home=Path("weights")).check_start()
+
+
 def test_a_recipe_is_written_and_read_back(tmp_path: Path) -> None:
     recipe = DetectorRecipe(
         start=tmp_path / 'a "b".pt',
@@ -87,7 +99,7 @@ def test_paths_of_a_recipe_are_relative_to_it(tmp_path: Path) -> None:
     [
         (
             "epochs = 3",
-            "wanted some of start, formats, data, training, corners, teacher, got epochs",
+            "wanted some of start, home, formats, data, training, corners, teacher, got epochs",
         ),
         ("[training]\nstep = 3", r"\[training\] wanted some of steps, .*, got step"),
         ("training = 3", "training: wanted a table, got 3"),
