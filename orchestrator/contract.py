@@ -18,7 +18,7 @@ import numpy.typing as npt
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.formats.regions import known_region
-from orchestrator.plates import CANDIDATES, Plate, Plates
+from orchestrator.plates import CANDIDATES, Plate, PlateCountry, Plates
 from orchestrator.settings import REQUEST_PARAMETERS
 
 MODEL = "plate_recognition"
@@ -115,6 +115,15 @@ OUTPUTS = {
     "formats": Output(np.object_, (1,), lambda p: [p.format.encode()]),
 }
 ALL_OUTPUTS = frozenset(OUTPUTS)
+"""Names of all outputs that every model has."""
+COUNTRY_OUTPUTS = {
+    "countries": Output(
+        np.object_, (1,), lambda p: [p.country.code.encode() if p.country else b""]
+    ),
+    "country_scores": Output(np.float32, (1,), lambda p: [p.country.score if p.country else 0.0]),
+}
+"""Outputs that only models have which read several countries."""
+EVERY_OUTPUT = {**OUTPUTS, **COUNTRY_OUTPUTS}
 UNPACKING, LETTERBOX, CROPS, TEXTS = "picture", "letterbox", "crops", "texts"
 STAGES = (UNPACKING, LETTERBOX, DETECTOR, CROPS, RECTIFIER, READER, TEXTS)
 """Stages: unpacking, letterboxing, a network, NMS and cropping, two networks, then decoding and
@@ -125,6 +134,8 @@ TOGETHER = {
     "character_scores": "raw_texts",
     "candidates": "candidate_scores",
     "candidate_scores": "candidates",
+    "countries": "country_scores",
+    "country_scores": "countries",
 }
 """Outputs that mean nothing without another output."""
 FROM_DETECTION = frozenset({"coordinates", "detection_scores"})
@@ -137,7 +148,7 @@ def to_arrays(plates: Plates, names: Iterable[str] = tuple(OUTPUTS)) -> dict[str
     """Return the named outputs, one row per plate; without plates they keep their rank."""
     arrays: dict[str, Array] = {}
     for name in names:
-        output, rows = OUTPUTS[name], plates.plates
+        output, rows = EVERY_OUTPUT[name], plates.plates
         arrays[name] = np.empty((len(rows), *output.row_shape), output.dtype)
         if rows:
             arrays[name][:] = [output.row(plate) for plate in rows]
@@ -151,11 +162,19 @@ def complete(names: Iterable[str]) -> tuple[str, ...]:
         ParameterError: An output of this name does not exist.
     """
     outputs = {"coordinates", *names}
-    unknown = sorted(outputs - ALL_OUTPUTS)
+    unknown = sorted(outputs - EVERY_OUTPUT.keys())
     if unknown:
-        raise ParameterError(f"outputs: wanted some of {', '.join(OUTPUTS)}, got {unknown[0]}")
+        raise ParameterError(f"outputs: wanted some of {', '.join(EVERY_OUTPUT)}, got {unknown[0]}")
     outputs |= {TOGETHER[name] for name in outputs if name in TOGETHER}
-    return tuple(name for name in OUTPUTS if name in outputs)
+    return tuple(name for name in EVERY_OUTPUT if name in outputs)
+
+
+def wants_all(names: Sequence[str]) -> bool:
+    """Tell whether names are those of all outputs that every model has, in their order.
+
+    The outputs about countries are then wanted, too, if the model has them.
+    """
+    return tuple(names) == tuple(OUTPUTS)
 
 
 def stages_of(arrays: Arrays) -> dict[str, float]:
@@ -194,6 +213,8 @@ def rows_of(
         ModelError: An output is missing, or has another type or shape. A client cannot know what is
             between it and the model, so it raises a ServerError instead.
     """
+    if wants_all(names):
+        names = (*names, *(name for name in COUNTRY_OUTPUTS if name in arrays))
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ModelError(f"answer: wanted the outputs asked for, got none named {missing[0]}")
@@ -204,7 +225,7 @@ def rows_of(
 
 def _to_column(name: str, array: Array, plates: int, decimals: int | None) -> list[Any]:
     """Return the rows of an output. Triton's clients give texts as bytes, or as str from JSON."""
-    output = OUTPUTS[name]
+    output = EVERY_OUTPUT[name]
     expectation = (np.dtype(output.dtype), (plates, *output.row_shape))
     if (array.dtype, array.shape) != expectation:
         raise ModelError(
@@ -230,8 +251,8 @@ def _to_column(name: str, array: Array, plates: int, decimals: int | None) -> li
 
 
 def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
-    raw_text, text, name = (
-        row.get(output, [""])[0] for output in ("raw_texts", "texts", "formats")
+    raw_text, text, name, country = (
+        row.get(output, [""])[0] for output in ("raw_texts", "texts", "formats", "countries")
     )
     candidates = zip(row.get("candidates", ()), row.get("candidate_scores", ()), strict=True)
     return {
@@ -245,4 +266,5 @@ def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
         "corners": tuple(map(tuple, row.get("corners", ()))),
         "format": name,
         "region": known_region(text, name),
+        "country": PlateCountry(country, row["country_scores"][0]) if country else None,
     }

@@ -47,6 +47,8 @@ COLUMNS = {
     "format": "string",
     "region_code": "string",
     "region": "string",
+    "country": "string",
+    "country_score": "float64",
 }
 """Columns of the data frame, with their types. A terminal that is too narrow hides columns in the
 middle, so the wide ones are there."""
@@ -241,8 +243,9 @@ class Plates(Sequence[Plate]):
         """Return one row per plate; the columns have the same types for any number of plates.
 
         The box has the columns `x0`, `y0`, `x1`, `y1`, in pixels. The region has `region_code` and,
-        for its name, `region`. Missing texts are `""`. `candidates` are dictionaries with `text`
-        and `score`, so that the table can be written as Parquet.
+        for its name, `region`. The country has `country` and `country_score`, which is NaN where
+        there is none. Missing texts are `""`. `candidates` are dictionaries with `text` and
+        `score`, so that the table can be written as Parquet.
         """
         import pandas as pd  # takes half a second; Triton's workers do not need it
 
@@ -285,4 +288,6 @@ def _to_row(plate: Plate) -> dict[str, Any]:
         "text_native": plate.text_native or "",
         "region_code": region.code,
         "region": region.name,
+        "country": plate.country.code if plate.country else "",
+        "country_score": plate.country.score if plate.country else None,
     }

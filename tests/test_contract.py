@@ -11,7 +11,7 @@ from tritonclient.grpc import model_config_pb2
 from orchestrator import contract
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.plate_formats import russian
-from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.plates import Plate, PlateCountry, PlateRegion, Plates
 from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
 from orchestrator.settings import Settings
 
@@ -182,6 +182,29 @@ def test_no_plates_have_the_right_rank() -> None:
     assert shapes == {name: (0, *output.row_shape) for name, output in contract.OUTPUTS.items()}
 
 
+EVERY_OUTPUT = tuple(contract.EVERY_OUTPUT)
+ABROAD = replace(PLATE, country=PlateCountry("kz", 0.5))
+
+
+def test_the_country_of_a_plate_comes_back_where_the_model_tells_it() -> None:
+    plates = Plates((ABROAD, PLATE))
+    arrays = contract.to_arrays(plates, EVERY_OUTPUT)
+    assert arrays["countries"].tolist() == [[b"kz"], [b""]]
+    assert arrays["country_scores"].tolist() == [[0.5], [0.0]]
+    assert contract.from_arrays(arrays) == contract.from_arrays(arrays, EVERY_OUTPUT) == plates
+    assert contract.from_arrays(contract.to_arrays(plates)) == Plates((PLATE, PLATE))
+    with pytest.raises(ModelError, match="none named countries"):
+        contract.from_arrays(contract.to_arrays(plates), EVERY_OUTPUT)
+
+
+def test_no_plates_have_the_right_rank_in_the_outputs_about_countries() -> None:
+    arrays = contract.to_arrays(Plates(), contract.COUNTRY_OUTPUTS)
+    assert {name: array.shape for name, array in arrays.items()} == {
+        "countries": (0, 1),
+        "country_scores": (0, 1),
+    }
+
+
 def test_only_the_named_outputs_are_made() -> None:
     assert set(contract.to_arrays(Plates((PLATE,)), ["texts"])) == {"texts"}
 
@@ -248,6 +271,7 @@ def test_an_answer_with_an_output_of_another_kind_is_refused(arrays, message: st
             id="scores of characters",
         ),
         pytest.param(["candidates"], ("coordinates", "candidates", "candidate_scores"), id="pairs"),
+        pytest.param(["countries"], ("coordinates", "countries", "country_scores"), id="countries"),
         pytest.param(contract.OUTPUTS, tuple(contract.OUTPUTS), id="all"),
     ],
 )

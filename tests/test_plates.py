@@ -17,10 +17,8 @@ def test_no_plates_make_an_empty_table_with_columns() -> None:
 
 
 def test_the_table_has_everything_that_a_plate_has() -> None:
-    more = {"x0", "y0", "x1", "y1", "region_code", "text_native"}
-    assert (
-        set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy", "country"} | more
-    )
+    more = {"x0", "y0", "x1", "y1", "region_code", "text_native", "country_score"}
+    assert set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy"} | more
 
 
 def test_the_table_has_a_row_per_plate() -> None:
@@ -34,6 +32,14 @@ def test_a_plates_region_has_two_columns_empty_where_there_is_none() -> None:
     table = Plates((moscow, Plate((5, 6, 7, 8)))).to_dataframe()
     assert table["region_code"].tolist() == ["77", ""]
     assert table["region"].tolist() == ["Moscow", ""]
+
+
+def test_a_plates_country_has_two_columns_empty_where_there_is_none() -> None:
+    kazakh = Plate((1, 2, 3, 4), country=PlateCountry("kz", 0.5))
+    table = Plates((kazakh, Plate((5, 6, 7, 8)))).to_dataframe()
+    assert table["country"].tolist() == ["kz", ""]
+    assert table["country_score"].fillna(-1).tolist() == [0.5, -1]
+    assert Plates((UNREAD,)).to_dataframe().dtypes["country_score"] == "float64"
 
 
 def test_a_plates_region_is_an_object_in_json() -> None:

@@ -21,7 +21,12 @@ from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
 from orchestrator.serving.supervisor.local_server import keep_models
 from orchestrator.serving.supervisor.models.model_repository import list_models
-from orchestrator.serving.supervisor.models.plate_models import MODELS, ONE_MODEL, holds_plates
+from orchestrator.serving.supervisor.models.plate_models import (
+    MODELS,
+    ONE_MODEL,
+    holds_plates,
+    tells_countries,
+)
 from orchestrator.serving.supervisor.models.repository_writer import canary_folder
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
 from orchestrator.serving.supervisor.ports import ListenAddress
@@ -49,7 +54,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         suppress(KeyboardInterrupt),  # Ctrl-C stops them
         keep_models(options) as models,
     ):
-        front = gateway and GatewayService(_with_canary(gateway, models))
+        front = gateway and GatewayService(_fit_models(gateway, models))
         triton = TritonService(options, models, front.notify if front else ignore, keeps_ports)
         specs = [ServiceSpec("Triton", triton.start, triton.restart, Server.needs_restart)]
         if front:
@@ -139,8 +144,8 @@ def _listening(gateway: GatewayOptions) -> Iterator[ListenAddress]:
         yield ListenAddress("metrics_port", host, port, "metrics_host")
 
 
-def _with_canary(gateway: GatewayOptions, models: Path) -> GatewayOptions:
-    """Return the options with the canary's folder; warn if there is no canary in it."""
+def _fit_models(gateway: GatewayOptions, models: Path) -> GatewayOptions:
+    """Return the options for the models of a repository; warn if there is no canary in it."""
     if not gateway.has_plates:
         return gateway
     folder = canary_folder(models)
@@ -150,7 +155,7 @@ def _with_canary(gateway: GatewayOptions, models: Path) -> GatewayOptions:
             "models answer; docs/countries.md",
             " and ".join(CANARY_FILES),
         )
-    return replace(gateway, canary=folder)
+    return replace(gateway, canary=folder, has_countries=tells_countries(models))
 
 
 SOCKET = "NOTIFY_SOCKET"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,15 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from orchestrator.client.error_mapping import UNREADABLE, RejectedError, parse_retry_after
-from orchestrator.contract import ENCODED, MODEL, PICTURE, Array, Arrays
+from orchestrator.contract import (
+    ENCODED,
+    EVERY_OUTPUT,
+    MODEL,
+    PICTURE,
+    Array,
+    Arrays,
+    wants_all,
+)
 from orchestrator.errors import NO_RESPONSE, ErrorResponse
 from orchestrator.imaging.files import Bgr
 
@@ -35,7 +43,7 @@ class InferenceRequest:
 
     Attributes:
         inputs: Tensors by name; bytes as arrays of objects.
-        outputs: Names of the wanted outputs.
+        outputs: Names of the wanted outputs; see `readable_outputs`.
         model: Name of the model.
         request_id: Request id; empty for none.
         headers: HTTP headers of the request, or its gRPC metadata.
@@ -48,18 +56,27 @@ class InferenceRequest:
     request_id: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def readable_outputs(self) -> Collection[str]:
+        """Names of the outputs that may come: also those about countries if all are wanted."""
+        return EVERY_OUTPUT if wants_all(self.outputs) else self.outputs
+
     def arguments(self, triton: Any) -> dict[str, Any]:
-        """Return the arguments with which a tritonclient module makes the request."""
+        """Return the arguments with which a tritonclient module makes the request.
+
+        If all outputs are wanted, the request names none: only the server knows what it has.
+        """
+        names = () if wants_all(self.outputs) else self.outputs
         return {
             "inputs": [_to_input(triton, name, array) for name, array in self.inputs.items()],
-            "outputs": [triton.InferRequestedOutput(name) for name in self.outputs],
+            "outputs": [triton.InferRequestedOutput(name) for name in names] or None,
             "request_id": self.request_id,
             "parameters": dict(self.parameters) or None,
         }
 
     def read(self, result: Any) -> Arrays:
         """Return the outputs of tritonclient's result. Missing outputs are left out."""
-        arrays = {name: result.as_numpy(name) for name in self.outputs}
+        arrays = {name: result.as_numpy(name) for name in self.readable_outputs}
         return {name: array for name, array in arrays.items() if array is not None}
 
 

@@ -92,7 +92,8 @@ class PlateClient(BaseClient[Transport]):
                 finds smaller plates, but takes longer.
             roi: Pixels where a plate's middle has to lie: x0, y0, x1, y1, or text "x0,y0,x1,y1".
             outputs: Names of the wanted outputs of the model. The server computes no others, and
-                their parts of a `Plate` stay empty. The boxes always come.
+                their parts of a `Plate` stay empty. The boxes always come. By default, all outputs
+                that the server has.
             request_id: Id of the call in errors, in the server's log and in traces. If empty, a
                 new one.
 

@@ -90,7 +90,7 @@ class FakeTransport:
         if isinstance(result, Exception):
             raise result
         plates = (replace(plate, corners=corners_of(plate)) for plate in result)
-        return to_arrays(Plates(tuple(plates)), request.outputs)
+        return to_arrays(Plates(tuple(plates)), request.readable_outputs)
 
     def close(self) -> None:
         """Note that the client was closed."""

@@ -27,7 +27,7 @@ def with_country(plate: Plate, reading: Reading, text_threshold: float, formats:
         candidates=reading.candidates,
         format=name,
         region=region_with(formats, code_in(signed_text, layout)) or known_region(text, name),
-        country=PlateCountry(code, countries[code]) if code in countries else None,
+        country=PlateCountry(code, countries[code]) if code and code in countries else None,
     )
 
 

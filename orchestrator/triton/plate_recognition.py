@@ -61,7 +61,7 @@ class TritonPythonModel:
         is_counted = request.request_id() != contract.PROBE
         watch = Stopwatch(self.infer_for(request, heartbeat=self.heartbeat))
         try:
-            of_plates = [name for name in names if name in contract.OUTPUTS]
+            of_plates = [name for name in names if name in contract.EVERY_OUTPUT]
             plates = self._recognize(request, of_plates, watch)
             arrays = contract.to_arrays(plates, of_plates)
         except Exception as reason:  # only this request fails; the worker continues

@@ -117,7 +117,9 @@ def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: flo
 
 def _without_text(plate: Plate) -> Plate:
     """Return a plate without its readings: a cut plate is often read as another one."""
-    return replace(plate, text="", text_score=0.0, candidates=(), format="", region=None)
+    return replace(
+        plate, text="", text_score=0.0, candidates=(), format="", region=None, country=None
+    )
 
 
 def _others(plate: Plate, plates: Plates) -> tuple[Xyxy, ...]:

@@ -116,7 +116,15 @@ def test_other_timeouts_are_errors(timeout_s) -> None:
     "roi", ["0,10,640,480.5", (0, 10, 640, 480.5), np.array([0, 10, 640, 480.5], np.float32)]
 )
 def test_a_region_may_be_text_or_four_numbers(roi) -> None:
-    assert send_and_parse(roi=roi)["parameters"] == {"roi": "0,10,640,480.5"}
+    assert send_and_parse(roi=roi, outputs=["texts"])["parameters"] == {"roi": "0,10,640,480.5"}
+
+
+def test_a_request_for_all_outputs_names_none_as_the_server_knows_them() -> None:
+    request = send_and_parse()
+    assert "outputs" not in request
+    assert request["parameters"] == {"binary_data_output": True}
+    names = [output["name"] for output in send_and_parse(outputs=["texts"])["outputs"]]
+    assert names == ["coordinates", "texts"]
 
 
 @pytest.mark.parametrize("roi", [(), (1, 2, 3), range(5), 7, (1, 2, 3, "right"), (1, 2, 3, None)])
@@ -129,9 +137,8 @@ def test_other_regions_are_errors(roi) -> None:
 
 
 def test_numbers_of_numpy_are_parameters() -> None:
-    parameters = send_and_parse(detection_threshold=np.float32(0.5), max_plates=np.int64(3))[
-        "parameters"
-    ]
+    numbers = {"detection_threshold": np.float32(0.5), "max_plates": np.int64(3)}
+    parameters = send_and_parse(**numbers, outputs=["texts"])["parameters"]
     assert parameters == {"detection_threshold": 0.5, "max_plates": 3}
 
 

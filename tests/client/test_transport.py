@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,10 +23,11 @@ from orchestrator import (
 )
 from orchestrator.client.picture_encoding import Picture
 from orchestrator.client.requests import PictureResult, make_crop_requests
-from orchestrator.contract import CROP, ENCODED, Arrays, to_arrays
+from orchestrator.contract import CROP, ENCODED, OUTPUTS, Arrays, to_arrays
 from orchestrator.errors import PictureError
 from orchestrator.formats.transliteration import in_cyrillic
 from orchestrator.imaging.files import CUT_NOTE
+from orchestrator.plates import PlateCountry
 from tests.fuzzing.file_parts import bmp, encode
 
 PICTURE = b"a picture"
@@ -49,6 +51,21 @@ def test_requests_are_recorded() -> None:
     assert request.inputs[ENCODED].tolist() == [PICTURE]
     assert request.parameters == {"max_plates": 3}
     assert (request.outputs, request.request_id) == (("coordinates", "texts"), "gate-7")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "country"),
+    [
+        pytest.param({}, PlateCountry("kz", 0.5), id="all"),
+        pytest.param({"outputs": ["countries"]}, PlateCountry("kz", 0.5), id="named"),
+        pytest.param({"outputs": ["texts"]}, None, id="not wanted"),
+    ],
+)
+def test_the_country_comes_back(outputs: dict[str, list[str]], country: PlateCountry | None):
+    plates = Plates((replace(PLATE, country=PlateCountry("kz", 0.5)),))
+    with PlateClient(transport=FakeTransport(plates)) as client:
+        (plate,) = client.recognize(PICTURE, **outputs)
+    assert plate.country == country
 
 
 def test_an_error_of_the_system_is_a_server_error() -> None:
@@ -134,6 +151,16 @@ def test_a_transport_may_be_asynchronous() -> None:
             return await client.recognize(PICTURE)
 
     assert asyncio.run(run()) == Plates()
+
+
+def test_a_server_that_tells_no_countries_answers_as_before() -> None:
+    class OneCountry(FakeTransport):
+        def infer(self, request: InferenceRequest, timeout_s: float) -> Arrays:
+            assert request.outputs == tuple(OUTPUTS)
+            return to_arrays(Plates((replace(PLATE, corners=CORNERS),)), request.outputs)
+
+    with PlateClient(transport=OneCountry()) as client:
+        assert client.recognize(PICTURE) == Plates((replace(PLATE, corners=CORNERS),))
 
 
 def test_the_client_for_threads_refuses_an_asynchronous_transport() -> None:

@@ -19,6 +19,7 @@ from orchestrator.contract import OUTPUTS, STAGES
 from orchestrator.formats.plate_formats import russian
 from orchestrator.host.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.plates import Plate, PlateCountry, Plates
 from tests.triton.fake_triton import observed, total
 
 CONFIG = Path(__file__).parents[2] / "model_repository" / "plate_recognition" / "config.pbtxt"
@@ -117,6 +118,17 @@ def test_a_picture_is_answered_with_every_output_and_counted(model, request_of) 
     assert answer["texts"] == [[b""]]
     assert (total("pictures_total"), total("found_total")) == (1, 1)
     assert len(observed("stage_seconds", "lprnet")) == 1
+
+
+def test_the_country_is_told_to_those_who_name_its_outputs(model, request_of, monkeypatch) -> None:
+    plate = Plate((1, 2, 3, 4), text="123ABC02", country=PlateCountry("kz", 0.5))
+    monkeypatch.setattr(f"{type(model).__module__}.recognize", lambda *_, **__: Plates((plate,)))
+    names = ["countries", "country_scores"]
+    first, second = model.execute(
+        [request_of(names, input__0=GREY), request_of(["texts"], input__0=GREY)]
+    )
+    assert arrays(first) == {"countries": [[b"kz"]], "country_scores": [[0.5]]}
+    assert arrays(second) == {"texts": [[b"123ABC02"]]}
 
 
 def test_a_worker_leaves_the_cores_to_the_networks(model) -> None:

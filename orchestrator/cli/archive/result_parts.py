@@ -17,12 +17,15 @@ from typing import Any, cast
 from orchestrator.cli.archive.listing import PREFIX, SUFFIX, is_part
 from orchestrator.cli.archive.storage import StorageFolder, call_storage, load
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
-from orchestrator.cli.recognition.result_entry import COLUMNS, Row
+from orchestrator.cli.recognition.result_entry import COLUMNS, OF_COUNTRIES, Row
 from orchestrator.host.disk_files import sync
 
 MORE = ("archive", "bytes")
 """Columns that `plates recognize --parquet` does not have: the archive's folder, and the size of
 the picture's file."""
+ARCHIVED = (*(name for name in COLUMNS if name not in OF_COUNTRIES), *MORE)
+"""Columns of the files. Those about countries are left out: a folder may have files of earlier
+versions, and programs read all of them as one table."""
 FAILED = ".failed"
 """Suffix of an empty file beside a file of results, some of whose pictures failed. Its name begins
 with a point, so that readers of Parquet ignore it."""
@@ -163,9 +166,9 @@ class ResultParts:
 
 def _schema(pyarrow: Any) -> Any:
     kinds = {
-        **dict.fromkeys((*COLUMNS, *MORE), pyarrow.string()),
+        **dict.fromkeys(ARCHIVED, pyarrow.string()),
         **dict.fromkeys(WHOLE, pyarrow.int32()),
         **dict.fromkeys(NUMBERS, pyarrow.float64()),
         "bytes": pyarrow.int64(),
     }
-    return pyarrow.schema([(name, kinds[name]) for name in (*COLUMNS, *MORE)])
+    return pyarrow.schema([(name, kinds[name]) for name in ARCHIVED])

@@ -14,7 +14,7 @@ BRINGS = "pip install 'pyarrow<26'"
 ROWS_AT_ONCE = 5000
 """Plates that are kept until they are written together as a row group."""
 WHOLE = {"plates", "plate", "watchlist_distance"}
-NUMBERS = {"text_score", "detection_score", "x0", "y0", "x1", "y1"}
+NUMBERS = {"text_score", "detection_score", "country_score", "x0", "y0", "x1", "y1"}
 
 
 def load_packages() -> tuple[Any, Any]:

@@ -10,6 +10,8 @@ from typing import Any
 from orchestrator.cli.recognition.watchlist import Hit
 from orchestrator.plates import SIDES, Plate, Plates
 
+OF_COUNTRIES = ("country", "country_score")
+"""Columns that only a service fills which reads several countries."""
 COLUMNS = (
     "picture",
     "error",
@@ -25,6 +27,7 @@ COLUMNS = (
     *SIDES,
     "watchlist",
     "watchlist_distance",
+    *OF_COUNTRIES,
 )
 """Columns of a table with one row for each plate. A picture without plates, or that failed, has one
 row, too."""
@@ -98,6 +101,8 @@ def _columns_of(plate: Plate, hit: Hit | None) -> Row:
     }
     if plate.region:
         columns |= {"region_code": plate.region.code, "region": plate.region.name}
+    if country := values.get("country"):
+        columns |= {"country": country["code"], "country_score": country["score"]}
     if hit:
         columns |= {"watchlist": hit.plate, "watchlist_distance": hit.distance}
     return columns | dict(zip(SIDES, values["xyxy"], strict=True))

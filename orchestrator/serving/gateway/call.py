@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
+from orchestrator.contract import EVERY_OUTPUT, MODEL, PLATE_READER
 from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import InferenceResponse
 
@@ -37,4 +37,4 @@ def count_plates(response: InferenceResponse) -> int:
     """Return the number of plates in a response; 0 for an operator's own model."""
     if response.model not in (MODEL, PLATE_READER):
         return 0
-    return next((output.shape[0] for output in response.outputs if output.name in OUTPUTS), 0)
+    return next((output.shape[0] for output in response.outputs if output.name in EVERY_OUTPUT), 0)

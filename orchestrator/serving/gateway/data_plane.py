@@ -210,7 +210,7 @@ class DataPlane:
             metadata = await self.triton.metadata_of(request.model, request.version)
             request = check_by_metadata(request, metadata)
         else:
-            request = check(request, self.limits)
+            request = check(request, self.limits, self.options.outputs)
         async with self.admission.queue(call, request.cost) as turn:
             response = await self.triton.retries.infer(request)
             turn.plates = count_plates(response)

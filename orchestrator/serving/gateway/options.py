@@ -12,7 +12,7 @@ from typing import Annotated, get_type_hints
 
 import typer
 
-from orchestrator.contract import MODEL, PLATE_READER
+from orchestrator.contract import COUNTRY_OUTPUTS, MODEL, OUTPUTS, PLATE_READER
 from orchestrator.errors import SettingsError
 from orchestrator.host.option_fields import check_ranges
 from orchestrator.host.toml_files import build
@@ -206,6 +206,7 @@ class GatewayOptions(CallerOptions):
         triton_metrics: URL of Triton's metrics.
         triton_headers: Headers that Triton requires with each call, over HTTP or gRPC.
         has_plates: Triton has our models, so REST and the page are served.
+        has_countries: Our model has the outputs about countries, too.
         http: Address for HTTP: KServe v2, REST, metrics and the documentation.
         grpc: Address for gRPC. If None, there is no gRPC.
         metrics: Separate address of the metrics for Prometheus. If None, there is none.
@@ -220,6 +221,7 @@ class GatewayOptions(CallerOptions):
     triton_metrics: str = ""
     triton_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     has_plates: bool = True
+    has_countries: bool = False
     http: Address = Address("127.0.0.1", 8000)
     grpc: Address | None = Address("127.0.0.1", 8001)
     metrics: Address | None = Address("127.0.0.1", 8002)
@@ -236,6 +238,11 @@ class GatewayOptions(CallerOptions):
     def served_models(self) -> tuple[str, ...]:
         """Names of all models that callers may reach."""
         return (*((MODEL, PLATE_READER) if self.has_plates else ()), *self.models)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs of `plate_recognition` about plates."""
+        return (*OUTPUTS, *(COUNTRY_OUTPUTS if self.has_countries else ()))
 
 
 def to_json(options: GatewayOptions) -> str:

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.cli.recognition.result_files import Csv, JsonLines, ResultFile, find_done
 from orchestrator.errors import PictureError, SettingsError
 from orchestrator.host.csv_cells import EXCEL
-from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.plates import Plate, PlateCountry, PlateRegion, Plates
 
 FORMULAS = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@SUM(1).jpg", "\t1.jpg", "\r1.jpg"]
 PLATES = Plates((Plate((-3.0, 0, 90, 20), text="A123BC77", raw_text="-1"),))
@@ -85,6 +87,17 @@ def test_a_file_for_people_has_their_words(
     cells = dict(zip(COLUMNS, row, strict=True))
     assert [cells[name] for name in WORDS] == expected_words
     assert find_done([(path, Csv(EXCEL, words))]) == {"a.jpg", "b.jpg"}
+
+
+def test_the_country_is_in_the_columns_and_in_the_json(tmp_path: Path) -> None:
+    kazakh = replace(MOSCOW, country=PlateCountry("kz", 0.98765))
+    entry = Entry("a.jpg", Plates((kazakh, MOSCOW)))
+    write(tmp_path / "out.csv", entry)
+    rows = rows_of(tmp_path / "out.csv")
+    assert [(row["country"], row["country_score"]) for row in rows] == [("kz", "0.9877"), ("", "")]
+    plate, other = json.loads(entry.to_line())["plates"]
+    assert plate["country"] == {"code": "kz", "score": 0.9877}
+    assert "country" not in other
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from math import sqrt
 
 import pytest
 
-from orchestrator.plates import Plate, Plates
+from orchestrator.plates import Plate, PlateCountry, Plates
 from plate_cameras.tracking.looks import (
     best_text,
     quality_of,
@@ -15,6 +15,7 @@ from tests.plate_cameras.passing import (
     CAMERA,
     KnownSharpness,
     frame,
+    look,
     observation,
     plate,
 )
@@ -46,6 +47,12 @@ def test_the_best_text_is_the_likeliest_with_a_format(
     plate_: Plate, best: tuple[str, float]
 ) -> None:
     assert best_text(plate_) == best
+
+
+def test_a_plate_that_the_edge_cuts_has_neither_text_nor_country() -> None:
+    cut = replace(plate((50, 100)), format="kz_car", country=PlateCountry("kz", 0.9))
+    counted_plate = look(0, cut).observation.plate
+    assert (counted_plate.text, counted_plate.format, counted_plate.country) == ("", "", None)
 
 
 @pytest.mark.parametrize(

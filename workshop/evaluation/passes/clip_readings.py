@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 import torch
 
-from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.plates import Plate, PlateCountry, PlateRegion, Plates
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.tracking.plate_pixels import PlatePixels
 
@@ -137,4 +137,5 @@ def _to_plate(document: dict[str, Any]) -> Plate:
     values = {name: tuple(document[name]) for name in lists}
     values |= {name: tuple(map(tuple, document[name])) for name in pairs}
     region = PlateRegion(**document["region"]) if document["region"] else None
-    return Plate(**{**document, **values, "region": region})
+    country = PlateCountry(**document["country"]) if document.get("country") else None
+    return Plate(**{**document, **values, "region": region, "country": country})

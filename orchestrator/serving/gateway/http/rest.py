@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -17,7 +18,6 @@ from orchestrator.contract import (
     ENCODED,
     ENCODED_CROP,
     MODEL,
-    OF_A_READING,
     OUTPUTS,
     PROBE,
     STAGE_SECONDS,
@@ -71,6 +71,8 @@ CURL_HINT = "; curl sends files unchanged with --data-binary, not with -d"
 OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
 """Errors that are not about one picture, but about the service, the quota or the query."""
 MAX_ID_CHARACTERS = 128
+NOT_OF_A_CROP = ("detection_scores", "corners")
+"""Outputs that mean nothing for a tight crop of a plate."""
 
 AnswerT = TypeVar("AnswerT", bound=Model)
 
@@ -117,28 +119,40 @@ def request_id(text: str | None) -> str:
     return text if text and is_usable else uuid.uuid4().hex
 
 
-async def recognize(request: RestRequest, infer: Infer, limits: Limits) -> Recognition:
+async def recognize(
+    request: RestRequest, infer: Infer, limits: Limits, outputs: Sequence[str] = tuple(OUTPUTS)
+) -> Recognition:
     """Find and read the plates in pictures, one after the other.
+
+    Args:
+        request: The caller's request.
+        infer: Forwards a request to the model.
+        limits: The limits of a call.
+        outputs: Outputs of the model about plates.
 
     Raises:
         RequestError: A parameter or the form is wrong, or the only picture is.
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only picture has no answer.
     """
-    call = _take_apart(request, ENCODED, (*OUTPUTS, STAGE_SECONDS), limits)
+    call = _take_apart(request, ENCODED, (*outputs, STAGE_SECONDS), limits)
     return Recognition(**await _answer(call, infer, RecognizedPicture, _plates_of, limits.call_s))
 
 
-async def read(request: RestRequest, infer: Infer, limits: Limits) -> Readings:
-    """Read tight crops of plates, one after the other.
+async def read(
+    request: RestRequest, infer: Infer, limits: Limits, outputs: Sequence[str] = tuple(OUTPUTS)
+) -> Readings:
+    """Read tight crops of plates, one after the other; see `recognize`.
 
     Raises:
         RequestError: A parameter or the form is wrong, or the only crop is.
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only crop has no answer.
     """
-    call = _take_apart(request, ENCODED_CROP, ("coordinates", *OF_A_READING), limits)
-    return Readings(**await _answer(call, infer, ReadPicture, _reading_of, limits.call_s))
+    names = tuple(name for name in outputs if name not in NOT_OF_A_CROP)
+    call = _take_apart(request, ENCODED_CROP, names, limits)
+    reading_of = partial(_reading_of, names)
+    return Readings(**await _answer(call, infer, ReadPicture, reading_of, limits.call_s))
 
 
 def _plates_of(response: InferenceResponse) -> dict[str, Any]:
@@ -147,8 +161,8 @@ def _plates_of(response: InferenceResponse) -> dict[str, Any]:
     return {"plates": plates, "seconds": stages_of(arrays)}
 
 
-def _reading_of(response: InferenceResponse) -> dict[str, Any]:
-    plates = rows_of(to_arrays(response.outputs), ("coordinates", *OF_A_READING), DECIMALS)
+def _reading_of(names: Sequence[str], response: InferenceResponse) -> dict[str, Any]:
+    plates = rows_of(to_arrays(response.outputs), names, DECIMALS)
     if len(plates) != 1:
         raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
     return {"plate": Reading.fields_of(plates[0])}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -30,7 +30,7 @@ JSON = "application/json"
 PLAIN_HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:.]+\](:\d+)?", re.ASCII)
 """Hosts that can stand in an example without quotes."""
 
-Handle = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
+Handle = Callable[[rest.RestRequest, rest.Infer, Limits, Sequence[str]], Awaitable[Model]]
 
 
 def render_error(outcome: Outcome) -> Response:
@@ -112,5 +112,6 @@ async def _answer(handle: Handle, request: HttpRequest) -> Response:
         trace=trace_of(headers),
     )
     service = request.service
-    answer = await handle(rest_request, partial(service.infer, request.call), service.limits)
+    infer = partial(service.infer, request.call)
+    answer = await handle(rest_request, infer, service.limits, service.options.outputs)
     return Response(answer.to_json(), media_type=JSON, headers={REQUEST_ID: rest_request.id})

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from orchestrator import plates
-from orchestrator.contract import OUTPUTS
+from orchestrator.contract import EVERY_OUTPUT
 from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.plates import PIXEL_DECIMALS, SCORE_DECIMALS, native_text
 from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
@@ -20,7 +20,7 @@ from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, T
 FINE = AfterValidator(partial(round, ndigits=4))
 """Rounding to a tenth of a millisecond, or to a ten thousandth of a score."""
 DECIMALS = {
-    **{name: SCORE_DECIMALS for name, output in OUTPUTS.items() if output.dtype is np.float32},
+    **{name: SCORE_DECIMALS for name, out in EVERY_OUTPUT.items() if out.dtype is np.float32},
     **dict.fromkeys(("coordinates", "corners"), PIXEL_DECIMALS),
 }
 """Decimals of the numbers in an answer, by output: of scores, and of pixels. The numbers of an
@@ -54,6 +54,15 @@ class Region(Model):
 
     code: str = Field(description="The code on the plate", examples=["77"])
     name: str = Field(description="The region's name", examples=["Moscow"])
+
+
+class Country(Model):
+    """The country of a plate, from a service that reads several."""
+
+    code: str = Field(description="ISO 3166 in lower case", examples=["kz"])
+    score: Score = Field(
+        description="Its share in the probability of all candidates, in [0, 1]", examples=[0.99]
+    )
 
 
 class Reading(Model):
@@ -91,6 +100,12 @@ class Reading(Model):
     region: Region | None = Field(
         description="Region of the code in `text`; null without a code, or if no region has it",
         examples=[{"code": "77", "name": "Moscow"}],
+    )
+    country: Country | None = Field(
+        default=None,
+        description="Country of `text`, only from a service that reads plates of several "
+        "countries; left out where `text` is empty",
+        examples=[{"code": "kz", "score": 0.99}],
     )
 
     @classmethod

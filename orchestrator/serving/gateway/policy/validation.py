@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from orchestrator.contract import (
@@ -29,7 +29,6 @@ from orchestrator.serving.protocol.inference import InferenceRequest, Input, Pic
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 VERSION = re.compile(r"[0-9]{1,9}")
-ALL_OUTPUTS = (*OUTPUTS, STAGE_SECONDS)
 OF_A_PICTURE = (PICTURE, ENCODED, ENCODED_CROP)
 """Inputs of our model; a request has one of them."""
 TIMEOUT = "timeout"
@@ -74,18 +73,25 @@ def take_timeout(call: InferenceRequest) -> InferenceRequest:
     return replace(call, parameters=parameters, timeout_s=timeout / 1e6)
 
 
-def check(call: InferenceRequest, limits: Limits) -> InferenceRequest:
+def check(
+    call: InferenceRequest, limits: Limits, outputs: Sequence[str] = tuple(OUTPUTS)
+) -> InferenceRequest:
     """Check a call of one of our models, and return the call to forward.
 
     Names, types and ranges of parameters are checked here, for every protocol. The model itself
     checks the operator's upper limits.
+
+    Args:
+        call: The call.
+        limits: The limits of a picture.
+        outputs: Outputs of `plate_recognition` about plates.
 
     Raises:
         RequestError: The model cannot answer such a call.
     """
     names, is_reader = [tensor.name for tensor in call.inputs], call.model != MODEL
     is_crop = is_reader or names == [ENCODED_CROP]
-    known_outputs = OF_A_READING if is_reader else ALL_OUTPUTS
+    known_outputs = OF_A_READING if is_reader else (*outputs, STAGE_SECONDS)
     if unknown := [name for name in call.outputs if name not in known_outputs]:
         raise RequestError(
             f"outputs: wanted some of {', '.join(known_outputs)}, got {reprlib.repr(unknown[0])}"
@@ -98,7 +104,7 @@ def check(call: InferenceRequest, limits: Limits) -> InferenceRequest:
             f"inputs: wanted {input_names}, got {reprlib.repr(names) if names else 'none'}"
         )
     if not call.outputs and not is_reader:
-        call = replace(call, outputs=tuple(OUTPUTS))
+        call = replace(call, outputs=tuple(outputs))
     max_pixels = limits.crop_pixels if is_crop else limits.pixels
     if names[0] in (CROP, PICTURE):
         return _check_pixels(call, call.inputs[0], max_pixels)

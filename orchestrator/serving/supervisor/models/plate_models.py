@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, PLATE_READER, READER, RECTIFIER
+from orchestrator.contract import (
+    COUNTRY_OUTPUTS,
+    DECODE,
+    FORMATS_FILE,
+    MODEL,
+    PLATE_READER,
+    READER,
+    RECTIFIER,
+)
 from orchestrator.errors import SettingsError
 from orchestrator.networks.own_files import read_list
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.serving.supervisor.capacity import Capacity
-from orchestrator.serving.supervisor.models.model_repository import CONFIG
+from orchestrator.serving.supervisor.models.model_repository import CONFIG, read_config
 
 REPOSITORY = Path(__file__).resolve().parents[4] / "model_repository"
 MODELS = (MODEL, *NETWORKS, *STEPS, DECODE, PLATE_READER)
@@ -30,6 +38,16 @@ def models_of(repository: Path) -> tuple[str, ...]:
 def holds_plates(repository: Path) -> bool:
     """Tell whether a repository has our models; any other is served without changes."""
     return repository == REPOSITORY or (repository / MODEL).is_dir()
+
+
+def tells_countries(repository: Path) -> bool:
+    """Tell whether `plate_recognition` of a repository has the outputs about countries.
+
+    Raises:
+        SettingsError: Its config.pbtxt cannot be read.
+    """
+    outputs = read_config(repository / MODEL / CONFIG).output
+    return {*COUNTRY_OUTPUTS} <= {output.name for output in outputs}
 
 
 def is_laid_out(repository: Path) -> bool:

@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from orchestrator.contract import (
+    COUNTRY_OUTPUTS,
     DECODE,
     DETECTOR,
     FORMATS_FILE,
@@ -126,6 +129,8 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
     elif name in EXPORTED:
         config.backend = source.choose_engine(name).backend
     _fit_processor(config, name, source.engine, capacity)
+    if name == MODEL and source.read_formats().country:
+        _add_countries(config)
     if name == READER:
         config.output[0].dims[0] = source.read_formats().classes
     if name == DECODE:
@@ -157,6 +162,17 @@ def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -
     if name == DETECTOR and capacity.on_gpu:
         _warm_batches(config, max(capacity.pictures, MAX_TILES))
         config.optimization.cuda.graphs = True
+
+
+def _add_countries(config: Any) -> None:
+    """Add the outputs about countries to those of `plate_recognition`, unless they are there."""
+    from tritonclient.grpc.model_config_pb2 import DataType
+
+    names = {output.name for output in config.output}
+    for name, output in COUNTRY_OUTPUTS.items():
+        if name not in names:
+            kind = DataType.TYPE_STRING if output.dtype is np.object_ else DataType.TYPE_FP32
+            config.output.add(name=name, data_type=kind, dims=[-1, *output.row_shape])
 
 
 def _warm_batches(config: Any, max_batch: int) -> None:

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from orchestrator.contract import (
+    EVERY_OUTPUT,
     MODEL,
     OF_A_READING,
     OUTPUTS,
@@ -78,7 +79,7 @@ def to_tensor(name: str, array: np.ndarray) -> Tensor:
 
 def answer_with(call: InferenceRequest, plates: Sequence[Plate]) -> InferenceResponse:
     names = OF_A_READING if call.model == PLATE_READER else call.outputs or tuple(OUTPUTS)
-    names = [name for name in names if name in OUTPUTS]
+    names = [name for name in names if name in EVERY_OUTPUT]
     arrays = to_arrays(Plates(tuple(plates)), names)
     if call.model == MODEL:
         arrays[STAGE_SECONDS] = np.array([*SECONDS_AS_JSON.values()], np.float32)
@@ -90,15 +91,16 @@ def answer_with(call: InferenceRequest, plates: Sequence[Plate]) -> InferenceRes
 class FakeInfer:
     """Checks each request and answers it with the next entry, or raises the entry.
 
-    The last entry is used again.
+    The last entry is used again. `outputs` are those of the model about plates.
     """
 
     entries: Sequence[Sequence[Plate] | Exception] = ((PLATE,),)
     calls: list[InferenceRequest] = field(default_factory=list)
+    outputs: Sequence[str] = tuple(OUTPUTS)
 
     async def __call__(self, call: InferenceRequest) -> InferenceResponse:
         entry = self.entries[min(len(self.calls), len(self.entries) - 1)]
-        self.calls.append(check(call, Limits()))
+        self.calls.append(check(call, Limits(), self.outputs))
         if isinstance(entry, Exception):
             raise entry
         return answer_with(self.calls[-1], entry)
@@ -110,8 +112,8 @@ LIMITS = Limits(pictures=3)
 
 
 def recognize_with(request: RestRequest, infer: FakeInfer) -> dict:
-    return json.loads(asyncio.run(recognize(request, infer, LIMITS)).to_json())
+    return json.loads(asyncio.run(recognize(request, infer, LIMITS, infer.outputs)).to_json())
 
 
 def read_with(request: RestRequest, infer: FakeInfer) -> dict:
-    return json.loads(asyncio.run(read(request, infer, LIMITS)).to_json())
+    return json.loads(asyncio.run(read(request, infer, LIMITS, infer.outputs)).to_json())

@@ -10,8 +10,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from PIL import Image
 
-from orchestrator.contract import OF_A_READING, OUTPUTS
+from orchestrator.contract import EVERY_OUTPUT, OF_A_READING, OUTPUTS
 from orchestrator.errors import ModelError, ParameterError, PictureError
+from orchestrator.plates import PlateCountry
 from orchestrator.serving.gateway.errors import UnsupportedMedia
 from orchestrator.serving.gateway.http.rest import RestRequest, recognize, request_id
 from orchestrator.serving.protocol.inference import (
@@ -146,6 +147,24 @@ def test_a_plate_has_everything_the_model_gives_and_no_text_if_it_was_not_read()
     assert plate == PLATE_AS_JSON
     assert (unread["text"], unread["text_native"], unread["candidates"]) == ("", None, [])
     assert unread["character_scores"] == []
+
+
+ABROAD = replace(PLATE, format="kz_car", country=PlateCountry("kz", 0.96875))
+
+
+def test_the_country_of_a_plate_is_told_where_the_model_knows_several() -> None:
+    several = FakeInfer([(ABROAD, UNREAD)], outputs=tuple(EVERY_OUTPUT))
+    plate, unread = recognize_with(RestRequest(FILE), several)["pictures"][0]["plates"]
+    assert plate["country"] == {"code": "kz", "score": 0.9688}
+    assert "country" not in unread
+    (plate,) = recognize_with(RestRequest(FILE), FakeInfer([(ABROAD,)]))["pictures"][0]["plates"]
+    assert "country" not in plate
+
+
+def test_the_country_of_a_crop_is_told_where_the_model_knows_several() -> None:
+    several = FakeInfer([(ABROAD,)], outputs=tuple(EVERY_OUTPUT))
+    (picture,) = read_with(RestRequest(FILE), several)["pictures"]
+    assert picture["plate"]["country"] == {"code": "kz", "score": 0.9688}
 
 
 HEADER_ALONE = picture_file(".png")[:60]

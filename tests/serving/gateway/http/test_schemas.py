@@ -13,7 +13,7 @@ from tests.serving.gateway.http.rest_fakes import PLATE
 
 def test_fields_are_those_of_a_plate_and_of_the_model() -> None:
     of_a_plate = {field.name for field in dataclasses.fields(plates.Plate)}
-    assert set(Plate.model_fields) == of_a_plate - {"country"} | {"text_native"}
+    assert set(Plate.model_fields) == of_a_plate | {"text_native"}
     missing = set(Plate.model_fields) - set(Reading.model_fields)
     assert missing == {"xyxy", "detection_score", "corners"}
     assert tuple(Seconds.model_fields) == STAGES

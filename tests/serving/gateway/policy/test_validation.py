@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from orchestrator.contract import MODEL, OF_A_READING, OUTPUTS, PLATE_READER, STAGE_SECONDS
+from orchestrator.contract import (
+    EVERY_OUTPUT,
+    MODEL,
+    OF_A_READING,
+    OUTPUTS,
+    PLATE_READER,
+    STAGE_SECONDS,
+)
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.imaging.headers import check_file
 from orchestrator.serving.gateway.errors import NotFound
@@ -69,6 +76,15 @@ def test_a_call_is_handed_on(call: InferenceRequest) -> None:
 
 def test_a_request_that_names_no_outputs_gets_those_of_plates() -> None:
     assert check(replace(CALL, outputs=()), LIMITS).outputs == tuple(OUTPUTS)
+    outputs = GatewayOptions(has_countries=True).outputs
+    assert check(replace(CALL, outputs=()), LIMITS, outputs).outputs == tuple(EVERY_OUTPUT)
+
+
+def test_outputs_about_countries_are_known_where_the_model_has_them() -> None:
+    call = replace(CALL, outputs=("countries", STAGE_SECONDS))
+    assert check(call, LIMITS, GatewayOptions(has_countries=True).outputs) == call
+    with pytest.raises(RequestError, match=r"wanted some of .*, stage_seconds, got 'countries'$"):
+        check(call, LIMITS, GatewayOptions().outputs)
 
 
 def test_base64_becomes_the_file_and_costs_what_unpacking_and_carrying_it_takes() -> None:

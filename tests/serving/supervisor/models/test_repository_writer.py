@@ -1,13 +1,24 @@
 """The model repository of a server: one engine, one country, and a fitting number of instances."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from google.protobuf import text_format
-from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
+from tritonclient.grpc.model_config_pb2 import DataType, ModelConfig, ModelInstanceGroup
 
-from orchestrator.contract import DECODE, DETECTOR, INPUT, MODEL, PLATE_READER, PREPARE, READER
+from orchestrator.contract import (
+    DECODE,
+    DETECTOR,
+    FORMATS_FILE,
+    INPUT,
+    MODEL,
+    PLATE_READER,
+    PREPARE,
+    READER,
+)
 from orchestrator.errors import SettingsError
+from orchestrator.formats.plate_formats import COUNTRIES
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.own_files import read_list
 from orchestrator.networks.registry import NETWORKS
@@ -16,7 +27,12 @@ from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_
 from orchestrator.serving.supervisor.models.export_cache import ModelSource, export_networks
 from orchestrator.serving.supervisor.models.model_repository import list_models
 from orchestrator.serving.supervisor.models.new_version import NewVersion, add_version
-from orchestrator.serving.supervisor.models.plate_models import MODELS, ONE_MODEL, models_of
+from orchestrator.serving.supervisor.models.plate_models import (
+    MODELS,
+    ONE_MODEL,
+    models_of,
+    tells_countries,
+)
 from orchestrator.serving.supervisor.models.repository_writer import (
     canary_folder,
     configure,
@@ -179,6 +195,44 @@ def test_plate_recognition_has_a_limit_of_its_queue_where_no_gateway_sets_one(so
     gateway_config = config_of(configure(source, MODEL, ServerOptions(caller_key="key").capacity()))
     assert not gateway_config.HasField("dynamic_batching")
     assert not ServerOptions().capacity().gateway_queues
+
+
+NEIGHBOURS = COUNTRIES / "neighbours" / "formats.toml"
+
+
+@pytest.fixture
+def several_countries(source: ModelSource, tmp_path: Path) -> ModelSource:
+    """Weights that say that they read several countries; their networks are not there."""
+    weights = tmp_path / "neighbours"
+    weights.mkdir()
+    (weights / FORMATS_FILE).write_text(NEIGHBOURS.read_text())
+    list_sums(weights)
+    return replace(source, weights=weights)
+
+
+@pytest.mark.parametrize("is_one_model", [False, True])
+def test_a_model_of_several_countries_has_the_outputs_about_them(
+    source: ModelSource, several_countries: ModelSource, is_one_model: bool
+) -> None:
+    capacity = Capacity(1, 1, 1, is_one_model=is_one_model)
+    config = config_of(configure(several_countries, MODEL, capacity))
+    usual_config = config_of(configure(source, MODEL, capacity))
+    more = [(output.name, output.data_type, [*output.dims]) for output in config.output[-2:]]
+    assert more == [
+        ("countries", DataType.TYPE_STRING, [-1, 1]),
+        ("country_scores", DataType.TYPE_FP32, [-1, 1]),
+    ]
+    del config.output[-2:]
+    assert config == usual_config
+    assert usual_config.output == read(source.repository / MODEL / "config.pbtxt").output
+
+
+def test_outputs_about_countries_that_are_there_come_once(several_countries: ModelSource) -> None:
+    assert not tells_countries(several_countries.repository)
+    text = configure(several_countries, MODEL)
+    (several_countries.repository / MODEL / "config.pbtxt").write_text(text)
+    assert configure(several_countries, MODEL) == text
+    assert tells_countries(several_countries.repository)
 
 
 @pytest.mark.parametrize("name", [*NETWORKS, PREPARE])

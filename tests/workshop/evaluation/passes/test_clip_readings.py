@@ -5,7 +5,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.plates import Plate, PlateCountry, PlateRegion, Plates
 from workshop.evaluation.passes.clip_readings import read_clip
 
 PLATES = Plates(
@@ -18,7 +18,9 @@ PLATES = Plates(
             candidates=(("A123BC77", 0.8), ("A123BC71", 0.1)),
             corners=((10.0, 20.0), (90.0, 20.0), (90.0, 40.0), (10.0, 40.0)),
             region=PlateRegion("77", "Moscow"),
+            country=PlateCountry("ru", 0.75),
         ),
+        Plate((10.0, 60.0, 90.0, 80.0)),
     )
 )
 
