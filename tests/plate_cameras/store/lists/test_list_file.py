@@ -163,7 +163,8 @@ def test_an_end_is_the_end_of_that_day_in_local_time(text: str, expected: float)
 
 
 @pytest.mark.parametrize(
-    "text", ["31.13.2027", "31.02.2027", "soon", "31.12.27", "20271231", "2027-W52-5", "2027-12-31T9"]
+    "text",
+    ["31.13.2027", "31.02.2027", "soon", "31.12.27", "20271231", "2027-W52-5", "2027-12-31T9"],
 )
 def test_a_date_that_is_none_is_told(text: str) -> None:
     with pytest.raises(ParameterError, match=r"line 2: valid_until: wanted a date"):
