@@ -18,7 +18,6 @@ from plate_cameras.store.tables.row_batches import Row
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pictures import digest_of
 
-
 DAY_S = 86400.0
 
 
