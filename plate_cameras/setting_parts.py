@@ -106,6 +106,8 @@ def to_minutes(text: str) -> int:
         time_of_day = time.fromisoformat(text)
     except ValueError as error:
         raise SettingsError(f"schedule: wanted a time HH:MM, got {show(text)}") from error
+    if time_of_day.tzinfo:
+        raise SettingsError(f"schedule: wanted local time without an offset, got {show(text)}")
     return time_of_day.hour * 60 + time_of_day.minute
 
 

@@ -13,7 +13,10 @@ CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 """Errors of disks of other machines that do not know the call. They write by themselves."""
 
 
-def stamp_of(file: Path) -> tuple[int, ...]:
+Stamp = tuple[int, ...]
+
+
+def stamp_of(file: Path) -> Stamp:
     """Return values that change when a file is rewritten, or nothing if there is no file."""
     try:
         stat = file.stat()

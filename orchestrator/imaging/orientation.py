@@ -37,7 +37,7 @@ def turn_upright(bgr: Bgr, orientation: int) -> Bgr:
     """Return the pixels of a file upright.
 
     Args:
-        bgr: uint8 [H, W, 3] BGR, as they are stored.
+        bgr: uint8 [H, W, 3] BGR, or [H, W] grey, as they are stored.
         orientation: EXIF orientation of their file.
 
     Returns:
@@ -49,7 +49,7 @@ def turn_upright(bgr: Bgr, orientation: int) -> Bgr:
     if turn is None:
         return bgr
     is_exchanged, along_rows, along_columns = turn
-    turned = bgr.transpose(1, 0, 2) if is_exchanged else bgr
+    turned = bgr.swapaxes(0, 1) if is_exchanged else bgr
     return np.ascontiguousarray(turned[::along_rows, ::along_columns])
 
 

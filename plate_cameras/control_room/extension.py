@@ -10,7 +10,7 @@ from typing import Any
 from starlette.routing import Route
 
 from orchestrator.errors import PlateError, SettingsError
-from orchestrator.host.disk_files import stamp_of
+from orchestrator.host.disk_files import Stamp, stamp_of
 from orchestrator.serving.gateway.extension import ApiPart, DataPlane, GatewayOptions, Identify
 from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.configuration import read_configuration
@@ -33,10 +33,11 @@ class ControlRoomExtension:
 
     Args:
         file: The file of cameras, which is read again when it changes.
+        stamp: The stamp of the file whose configuration is in use.
     """
 
-    def __init__(self, room: ControlRoom, file: Path) -> None:
-        self._room, self._file = room, file
+    def __init__(self, room: ControlRoom, file: Path, stamp: Stamp = ()) -> None:
+        self._room, self._file, self._stamp = room, file, stamp
         self._feed = ChangeFeed(room)
         self._tasks = BackgroundTasks()
         self._routes = rest_routes(self._feed)
@@ -95,17 +96,23 @@ class ControlRoomExtension:
 
     async def _follow(self) -> None:
         """Follow changes of the file of cameras. A wrong file changes nothing."""
-        stamp = stamp_of(self._file)
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
-            if (now := stamp_of(self._file)) == stamp:
-                continue
-            stamp, error = now, None
-            try:
-                self._room.configuration = read_configuration(self._file)
-            except SettingsError as raised:
-                error = raised
-            self._tasks.note(FILE_OF_CAMERAS, error, "cameras are not read again")
+            stamp = stamp_of(self._file)
+            if stamp != self._stamp:
+                error = await self._read_again(stamp)
+                self._tasks.note(FILE_OF_CAMERAS, error, "cameras are not read again")
+
+    async def _read_again(self, stamp: Stamp) -> SettingsError | None:
+        """Take over the file. Return the reason if it is wrong, or cannot be read now."""
+        try:
+            configuration = await asyncio.to_thread(read_configuration, self._file)
+        except SettingsError as error:
+            is_passing = isinstance(error.__cause__, OSError)  # another try may succeed
+            self._stamp = () if is_passing else stamp
+            return error
+        self._room.configuration, self._stamp = configuration, stamp
+        return None
 
 
 def open_control_room(options: GatewayOptions) -> ControlRoomExtension:
@@ -115,9 +122,10 @@ def open_control_room(options: GatewayOptions) -> ControlRoomExtension:
         PlateError: The file or the store cannot be used.
     """
     assert options.cameras is not None
+    stamp = stamp_of(options.cameras)
     configuration = read_configuration(options.cameras)
     warn_of_readers(options.cameras, configuration)
     store = open_store(configuration.store, options.cameras.absolute().parent)
     access = AccessPolicy(Entrance.of(options), store, configuration.control_room)
     room = ControlRoom(configuration, store, access)
-    return ControlRoomExtension(room, options.cameras)
+    return ControlRoomExtension(room, options.cameras, stamp)

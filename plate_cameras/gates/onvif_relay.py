@@ -42,8 +42,8 @@ class OnvifRelay:
     """Sets the state of a relay output over the service DeviceIO.
 
     A monostable output ends its pulse by itself, after the time that the device is set to. A
-    bistable one is set to inactive after the pulse. The password is sent as a digest
-    (WS-UsernameToken).
+    bistable one is set to inactive after the pulse, and when the device answers first: a process
+    that was killed may have left it active. The password is sent as a digest (WS-UsernameToken).
 
     Args:
         gate: The gate, with `url` such as `http://10.0.0.5`, and the options `user`, `password`,
@@ -67,23 +67,33 @@ class OnvifRelay:
         _limit_transports(
             import_extra(gate, "onvif.client"), import_extra(gate, "onvif.zeep_aiohttp")
         )
-        self._lock = asyncio.Lock()
+        self._lock, self._setting = asyncio.Lock(), asyncio.Lock()
+        self._is_known_off = False
         self._camera: Any = None
         self._service: Any = None
         self.needs_off = True
         """Until the device has told its mode, the output may be bistable."""
 
     async def prepare(self) -> None:
-        """Ask for the outputs, see `Relay`."""
+        """Ask for the outputs, and end the pulse of an earlier process, see `Relay`."""
         await self._read_outputs(await self._connect(FIND_S))
+        if self.needs_off and not self._is_known_off:
+            await self.switch_off()
 
     async def switch_on(self, request: OpeningRequest) -> None:
         """Set the output to active, see `Relay`."""
-        await self._set(ACTIVE)
+        # A check must not cut this pulse short. Its end switches the output off.
+        was_known_off, self._is_known_off = self._is_known_off, True
+        try:
+            await self._set(ACTIVE)
+        except NotSwitchedError:  # no pulse has begun
+            self._is_known_off = was_known_off
+            raise
 
     async def switch_off(self) -> None:
         """Set the output to inactive, see `Relay`."""
         await self._set(INACTIVE)
+        self._is_known_off = True
 
     async def close(self) -> None:
         camera, self._camera, self._service = self._camera, None, None
@@ -94,7 +104,8 @@ class OnvifRelay:
     async def _set(self, state: str) -> None:
         service = await self._connect(CONNECT_S)
         parameters = {"RelayOutputToken": self._token, "LogicalState": state}
-        await self._ask(service.SetRelayOutputState(parameters))
+        async with self._setting:  # two requests at once may arrive in another order
+            await self._ask(service.SetRelayOutputState(parameters))
 
     async def _connect(self, within_s: float) -> Any:
         """Return the service of the outputs; find it and its outputs at first.

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from orchestrator.errors import ExtraError, PlateError, SettingsError
-from orchestrator.host.disk_files import stamp_of
+from orchestrator.host.disk_files import Stamp, stamp_of
 from orchestrator.host.text_lines import decode
 from orchestrator.host.toml_files import tomllib
 from orchestrator.host.toml_lines import find_line
@@ -30,12 +30,14 @@ class Reloader:
     Args:
         apply: Takes over a configuration, or raises an exception and changes nothing.
         say: Prints a line for people.
+        stamp: The stamp of the file whose configuration is in use: it may have changed since it was
+            read. None for that of the file as it is now.
     """
 
-    def __init__(self, file: Path, apply: Apply, say: Say) -> None:
+    def __init__(self, file: Path, apply: Apply, say: Say, stamp: Stamp | None = None) -> None:
         self._file, self._apply, self._say = file, apply, say
-        self._stamp = stamp_of(file)
-        self._last_report: tuple[tuple[int, ...], str] | None = None
+        self._stamp = stamp_of(file) if stamp is None else stamp
+        self._last_report: tuple[Stamp, str] | None = None
 
     async def run(self) -> None:
         """Look at the file until the task is cancelled."""
@@ -63,7 +65,7 @@ class Reloader:
         self._stamp, self._last_report = stamp, None
         self._say(f"reloaded {self._file}: {len(configuration.cameras)} cameras")
 
-    def _tell(self, stamp: tuple[int, ...], reason: str) -> None:
+    def _tell(self, stamp: Stamp, reason: str) -> None:
         if (stamp, reason) != self._last_report:
             self._say(reason)
         self._last_report = stamp, reason

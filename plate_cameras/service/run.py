@@ -115,6 +115,7 @@ def run_watch(target: Target, run: Run) -> None:
                     is_shared=run.is_shared,
                     has_live_table=not run.is_quiet and not run.is_once,
                     ending=ending,
+                    stamp=target.stamp,
                 )
             )
 

@@ -146,8 +146,8 @@ class Session:
 
     def _start_background(self) -> None:
         tasks, plan = self._tasks, self._watch
-        if plan.file:
-            tasks.start("reload", Reloader(plan.file, self._apply, self._output.say).run)
+        if file := plan.file:
+            tasks.start("reload", Reloader(file, self._apply, self._output.say, plan.stamp).run)
         if self._reporter:
             tasks.start("live reporter", self._reporter.run)
         if store := plan.store:

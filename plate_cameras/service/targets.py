@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.errors import SettingsError
+from orchestrator.host.disk_files import Stamp, stamp_of
 from orchestrator.host.network_addresses import check_address
 from plate_cameras.camera_urls import encode_login, host_of
 from plate_cameras.configuration import Camera, Configuration, read_configuration
@@ -29,10 +30,12 @@ class Target:
 
     Attributes:
         file: The file of the configuration; None if the cameras stand on the command line.
+        stamp: The stamp of the file that was read.
     """
 
     configuration: Configuration
     file: Path | None = None
+    stamp: Stamp | None = None
 
 
 def read_target(
@@ -55,9 +58,10 @@ def read_target(
         if looks_per_s is not None:
             raise SettingsError("--looks: wanted without a file of cameras, which says it itself")
         file = Path(files[0])
+        stamp = stamp_of(file)
         configuration = read_configuration(file)
         warn_of_readers(file, configuration)
-        return Target(configuration, file)
+        return Target(configuration, file, stamp)
     cameras = [_make_camera(source, is_once=is_once, looks_per_s=looks_per_s) for source in sources]
     return Target(Configuration(_with_own_names(cameras)))
 
@@ -118,6 +122,7 @@ class Watch:
         is_once: The sources end by themselves.
         is_shared: Other watchers follow some of the cameras; wants a store.
         has_live_table: The state of the cameras is drawn in the terminal.
+        stamp: The stamp of the file that was read; None for that of the file as it is at the start.
     """
 
     configuration: Configuration
@@ -130,3 +135,4 @@ class Watch:
     is_shared: bool = False
     has_live_table: bool = False
     ending: Ending = field(default_factory=Ending)
+    stamp: Stamp | None = None

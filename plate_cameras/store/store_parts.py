@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import cv2
-import numpy as np
 
+from plate_cameras.background_tasks import describe
 from plate_cameras.blurring import blur_frame, cut_vehicle
 from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import AUDIT_DAYS, NONE, SURROUNDINGS
+from plate_cameras.frame_pixels import decode_frame
 from plate_cameras.passes import BestFrame, PassEvent
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.store_clock import AgeClock
@@ -44,7 +45,11 @@ class KeptFrames:
         best = event.vehicle_pass.best
         if best.blur:  # it comes from the store
             return event
-        kept_frame = self._keep(event.vehicle_pass.id, best)
+        try:
+            kept_frame = self._keep(event.vehicle_pass.id, best)
+        except Exception as error:  # whatever it is, all other passes wait behind this one
+            LOG.exception("%s: the frame is left out: %s", event.vehicle_pass.id, describe(error))
+            kept_frame = replace(best, frame_jpeg=b"")
         return replace(event, vehicle_pass=replace(event.vehicle_pass, best=kept_frame))
 
     def _keep(self, pass_id: str, best: BestFrame) -> BestFrame:
@@ -52,11 +57,11 @@ class KeptFrames:
             return replace(best, frame_jpeg=b"")
         if self.is_whole and self.blur == NONE:
             return replace(best, blur=NONE)
-        bgr = cv2.imdecode(np.frombuffer(best.frame_jpeg, np.uint8), cv2.IMREAD_COLOR)
-        if bgr is None:
+        pixels = decode_frame(best.frame_jpeg)
+        if pixels is None:
             LOG.error("%s: the frame is left out: it cannot be decoded to be blurred", pass_id)
             return replace(best, frame_jpeg=b"")
-        pixels, plate, part = bgr.astype(np.uint8, copy=False), best.observation.plate.xyxy, None
+        plate, part = best.observation.plate.xyxy, None
         if self.is_whole:
             kept_bgr = blur_frame(pixels, plate, best.others, self.blur)
         else:

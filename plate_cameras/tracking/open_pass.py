@@ -175,7 +175,7 @@ class OpenPass:
             text_score=self.fusion.score,
             format=self._format_of(text, formats),
             candidates=self.fusion.candidates,
-            direction=direction_of(self.observations),
+            direction=direction_of(self.observations) or self.direction,
             crossings=tuple(
                 replace(crossing, time_s=self._unix_s(crossing.time_s))
                 for crossing in self.crossings

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from orchestrator.errors import PictureError
 from plate_cameras.blurring import hide_others
+from plate_cameras.frame_pixels import decode_frame
 from plate_cameras.frames import Frame, Xyxy
 
 SIZE_WH = (96, 24)
@@ -57,10 +58,10 @@ def measure_sharpness(grey: NDArray[np.uint8]) -> float:
 
 
 def _decode(frame: Frame, flag: int) -> NDArray[np.uint8]:
-    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), flag)
+    picture = decode_frame(frame.jpeg, flag)
     if picture is None:
         raise PictureError(f"frame {frame.number} of {frame.camera}: wanted a JPEG file")
-    return picture.astype(np.uint8, copy=False)
+    return picture
 
 
 def _cut(picture: NDArray[np.uint8], box: Xyxy, *, margin_px: int) -> NDArray[np.uint8]:

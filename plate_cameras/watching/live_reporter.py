@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
 
 import cv2
-import numpy as np
 
 from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import Note, make_note
 from plate_cameras.blurring import blur_still
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import NONE, SURROUNDINGS, Configuration
+from plate_cameras.frame_pixels import decode_frame
 from plate_cameras.store.writing.live_tables import CameraState, DrawnAreas, LiveTables, Still
 from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from plate_cameras.watching.status import CameraStatus
@@ -172,13 +172,13 @@ def to_still(answered_frame: AnsweredFrame, blur: str) -> bytes:
         return frame.jpeg
     factor = next((factor for factor in REDUCED if width <= factor * MAX_WIDTH), 8)
     flag = cv2.IMREAD_COLOR if width <= MAX_WIDTH else REDUCED[factor]
-    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), flag)
+    picture = decode_frame(frame.jpeg, flag)
     if picture is None:
         return b""
     scale = picture.shape[1] / width
     boxes = [
         (x0 * scale, y0 * scale, x1 * scale, y1 * scale) for x0, y0, x1, y1 in answered_frame.plates
     ]
-    still = blur_still(picture.astype(np.uint8, copy=False), boxes, blur)
+    still = blur_still(picture, boxes, blur)
     _, jpeg = cv2.imencode(".jpg", still, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
     return jpeg.tobytes()

@@ -85,6 +85,7 @@ def test_a_whole_file_is_read(file: Path) -> None:
         ("[1, 0.8]]", "[1, 0.8, 1]]", "parts of the frame, 0 to 1"),
         ("[1, 0.8]]", "[1, 0.8], [1, 1]]", "wanted 2 points, got 3"),
         ("06:00", "6 am", "wanted a time HH:MM"),
+        ("06:00", "06:00Z", "wanted local time without an offset"),
         ('"mon"', '"monday"', "got 'monday'"),
         ('"fri"', f'"{"x" * 10_000}"', r"days: wanted some of .*xxx\.\.\."),
         ("looks_per_s", "looks", "got looks"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from functools import partial
+
 from pydantic import Field
 from starlette.responses import Response
 
@@ -13,6 +17,7 @@ from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import Operation, route
 from plate_cameras.control_room.rest.exchange import (
+    JSON,
     answer,
     named_in_path,
     page_of,
@@ -20,7 +25,11 @@ from plate_cameras.control_room.rest.exchange import (
     requester_of,
 )
 from plate_cameras.control_room.rest.queries import NamesQuery, Query
+from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
 from plate_cameras.sinks.trial import try_sink
+
+TESTS = OpenStreams(max_streams=4, max_of_client=2)
+"""Tests wait for receivers, so they hold no slots of the gateway."""
 
 
 class SinkAnswer(Model):
@@ -67,12 +76,24 @@ async def test(request: RoomRequest) -> Response:
     """Send a test event past filters and outbox, and tell what became of it."""
     requester, room = requester_of(request, query_of(request, Query)), request.room
     sink = named_in_path(request, _sinks_of(request), "sink")
-    await room.threads.run(lambda: room.store.record_test(sink.name, requester))
+    with ExitStack() as place:
+        place.enter_context(TESTS.open(client_of(request)))
+        await room.threads.run(lambda: room.store.record_test(sink.name, requester))
+        headers = {"cache-control": "no-store"}
+        chunks, is_current = partial(_try, sink), request.is_current
+        return StreamedResponse(
+            chunks, place.pop_all(), is_current, media_type=JSON, headers=headers
+        )
+
+
+async def _try(sink: Sink) -> AsyncGenerator[bytes, None]:
+    """Test a sink, and return the answer. A receiver may take half a minute."""
+    problem = ""
     try:
         await try_sink(sink)
     except PlateError as error:
-        return answer(SinkTestAnswer(accepted=False, problem=describe(error)))
-    return answer(SinkTestAnswer(accepted=True, problem=""))
+        problem = describe(error)
+    yield SinkTestAnswer(accepted=not problem, problem=problem).to_json()
 
 
 def _sinks_of(request: RoomRequest) -> list[Sink]:

@@ -26,6 +26,9 @@ LAST_S = 253402300799.0
 """Last second of the year 9999. No later time can be shown."""
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+ISO_TIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?", re.ASCII
+)
 RUSSIAN_TIME = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:,? +(\d{1,2}):(\d{2})(?::(\d{2}))?)?")
 EXCEL_SEPARATOR = re.compile(r"[\"]?sep=(.)[\"]?(?:\r\n?|\n)", re.IGNORECASE)
 """A first line by which Excel is told the separator."""
@@ -223,7 +226,9 @@ def _to_unix(column: str, text: str | None, zone: tzinfo | None) -> float | None
             return at.timestamp()  # without a zone it is local time
         if ISO_DAY.fullmatch(text):
             return day_bound(date.fromisoformat(text), is_end=column == "valid_until", zone=zone)
-        at = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        if not ISO_TIME.fullmatch(text):  # Python 3.11 also takes weeks, and days without hyphens
+            raise ValueError
+        at = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
         return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError) as error:
         forms = "a date such as 2026-12-31 or 31.12.2026, or an RFC 3339 time"

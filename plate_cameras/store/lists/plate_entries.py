@@ -27,8 +27,8 @@ def check_entry(entry: ListEntry) -> ListEntry:
     """Return an entry with its text as plates have it.
 
     Raises:
-        ParameterError: The text has other characters than letters and digits, or another field is
-            out of range.
+        ParameterError: The text has other characters than letters and digits, another field is out
+            of range, or the entry would never count.
     """
     text = clean_text(entry.text)
     if not text:
@@ -40,6 +40,11 @@ def check_entry(entry: ListEntry) -> ListEntry:
         )
     _check_time("valid_from", entry.valid_from_s)
     _check_time("valid_until", entry.valid_until_s)
+    starts, ends = entry.valid_from_s, entry.valid_until_s
+    if starts is not None and ends is not None and ends <= starts:
+        raise ParameterError(
+            f"valid_until: wanted a time after {to_rfc3339(starts)}, got {to_rfc3339(ends)}"
+        )
     return replace(entry, text=text)
 
 

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from plate_cameras.passes import Pass, flatten, round_box, round_scores, to_document
+from plate_cameras.passes import (
+    Pass,
+    flatten,
+    round_box,
+    round_scores,
+    to_document,
+    to_rfc3339,
+)
+from plate_cameras.store.errors import RejectedValue
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.tables.row_batches import Row
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pictures import digest_of
 
+DAY_S = 86400.0
+
 
 def to_pass_row(event: AddressedEvent) -> Row:
+    """Return the row of a pass.
+
+    Raises:
+        RejectedValue: Its times are in no calendar. No page that has it could be shown.
+    """
     vehicle_pass, claim = event.vehicle_pass, event.claim
     best = vehicle_pass.best
+    times_s = vehicle_pass.first_seen_s - DAY_S, vehicle_pass.last_seen_s + DAY_S
+    try:  # with a day for the zones of people
+        [*map(to_rfc3339, times_s)]
+    except (ValueError, OverflowError, OSError) as error:
+        raise RejectedValue(f"wanted times of the years 1 to 9999, got {times_s}") from error
     return flatten(vehicle_pass) | {
         "stored_s": event.stored_s,
         "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,

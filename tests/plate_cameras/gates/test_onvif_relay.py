@@ -71,10 +71,13 @@ async def open_once(relay: OnvifRelay) -> None:
 @pytest.mark.parametrize(
     ("device", "path", "states"),
     [
-        pytest.param(OnvifDevice(), IO, ["active", "inactive"], id="bistable"),
+        pytest.param(OnvifDevice(), IO, ["inactive", "active", "inactive"], id="bistable"),
         pytest.param(OnvifDevice("Monostable"), IO, ["active"], id="it ends its pulse"),
         pytest.param(
-            OnvifDevice(has_io=False), MANAGEMENT, ["active", "inactive"], id="management"
+            OnvifDevice(has_io=False),
+            MANAGEMENT,
+            ["inactive", "active", "inactive"],
+            id="management",
         ),
     ],
 )
@@ -89,6 +92,26 @@ def test_an_output_is_switched_as_its_device_has_it(
     run(device, act)
     assert device.states == [(path, state) for state in states]
     assert device.rejections == []
+
+
+def test_an_output_that_a_killed_process_left_on_is_switched_off_once() -> None:
+    async def act(relay: OnvifRelay) -> None:
+        await relay.prepare()
+        await relay.prepare()
+
+    device = OnvifDevice()
+    run(device, act)
+    assert device.states == [(IO, "inactive")]
+
+
+def test_the_check_of_a_device_cuts_no_pulse_short() -> None:
+    async def act(relay: OnvifRelay) -> None:
+        await open_once(relay)
+        await relay.prepare()
+
+    device = OnvifDevice()
+    run(device, act)
+    assert device.states == [(IO, "inactive"), (IO, "active")]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +147,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("answer", HOSTILE)
 def test_without_a_clear_answer_the_output_may_be_on(answer: tuple[int, bytes] | None) -> None:
-    device = OnvifDevice(hostile={"SetRelayOutputState": answer})
+    device = OnvifDevice("Monostable", hostile={"SetRelayOutputState": answer})
     with pytest.raises(RelayError) as caught:
         run(device, open_once)
     assert not isinstance(caught.value, NotSwitchedError)
@@ -157,7 +180,7 @@ def test_a_device_that_does_not_answer_may_have_opened(monkeypatch: pytest.Monke
             return answer
 
     monkeypatch.setattr(onvif_relay, "ANSWER_S", 0.5)
-    device = Slow()
+    device = Slow("Monostable")
     with pytest.raises(RelayError, match="the device does not answer") as caught:
         run(device, open_once)
     assert not isinstance(caught.value, NotSwitchedError)
@@ -197,7 +220,7 @@ def test_a_device_does_not_lead_elsewhere(address: str) -> None:
                 here = f"http://127.0.0.1:{self.port}"
                 return super().tell_services(path, operation).replace(here, there)
 
-        device = Leading()
+        device = Leading("Monostable")
         run(device, open_once)
         assert device.states == [(IO, "active")]
         with pytest.raises(BlockingIOError):
@@ -208,7 +231,7 @@ def test_the_text_of_a_device_is_told_in_one_line() -> None:
     text = FAULT.replace(
         b"broken", b"broken\n2026-01-01 gate north: opened\r\n&#x9b;31m&#x202e; end"
     )
-    device = OnvifDevice(hostile={"SetRelayOutputState": (500, text)})
+    device = OnvifDevice("Monostable", hostile={"SetRelayOutputState": (500, text)})
     with pytest.raises(RelayError, match="broken 2026-01-01 gate north: opened") as caught:
         run(device, open_once)
     assert str(caught.value).isprintable()
@@ -224,7 +247,7 @@ def test_the_cookies_of_a_device_are_not_kept() -> None:
             answer.set_cookie("much", "x" * 4000)
             return answer
 
-    device = Baking()
+    device = Baking("Monostable")
     run(device, open_once)
     assert device.states == [(IO, "active")]
     assert {*cookies} == {""}

@@ -12,6 +12,7 @@ import pytest
 from orchestrator.errors import SettingsError
 from plate_cameras.configuration import Configuration
 from plate_cameras.service.reloading import Reloader
+from plate_cameras.service.targets import read_target
 
 GOOD = '[[cameras]]\nname = "gate"\nurl = "rtsp://10.0.0.5/"\n'
 SINK = '\n[[sinks]]\nname = "erp"\ntype = "webhook"\nurl = "https://erp.example/"\n'
@@ -55,6 +56,14 @@ def test_a_change_is_taken_over_and_told(site: Site) -> None:
     site.look()
     assert len(site.configurations) == 1
     assert site.messages == [f"reloaded {site.file}: 1 cameras"]
+
+
+def test_a_change_during_the_start_is_taken_over(site: Site) -> None:
+    target = read_target([str(site.file)], is_once=False)
+    site.write(GOOD + "# changed\n")
+    site.reloader = Reloader(site.file, site.apply, site.messages.append, target.stamp)
+    site.look()
+    assert len(site.configurations) == 1
 
 
 def vanish(site: Site) -> None:

@@ -162,6 +162,16 @@ def test_directions_and_lines_and_zones_are_told() -> None:
     assert events[0].vehicle_pass.zones == ("far",)
 
 
+def test_a_vehicle_that_came_and_then_waits_keeps_its_direction() -> None:
+    zone = Zone("entry", ((0, 0.8), (1, 0.8), (1, 1), (0, 1)))
+    coming = [(i / 2, [plate((500, 80 + 40 * i), width=60 + 10 * i)]) for i in range(7)]
+    waiting = [(3.5 + i / 2, [plate((500, 320), width=120)]) for i in range(80)]
+    entering = [(43.5 + i / 2, [plate((500, 340 + 20 * i), width=120)]) for i in range(5)]
+    events = follow(new_tracker(replace(CAMERA, zones=(zone,))), [*coming, *waiting, *entering])
+    directions = [(event.vehicle_pass.zones, event.vehicle_pass.direction) for event in events]
+    assert directions[-2:] == [(("entry",), "towards"), (("entry",), "towards")]
+
+
 def test_other_settings_hold_from_the_next_frame_on() -> None:
     tracker = new_tracker()
     tracker.update(frame(0), Plates((plate((200, 100)),)))

@@ -152,6 +152,7 @@ def test_a_wrong_file_changes_nothing(
         ("B777BB77", b'{"valid_from": "soon"}', "wanted an RFC 3339 time"),
         ("B777BB77", b'{"valid_from": "0001-01-01T00:00+14:00"}', "valid_from: "),
         ("B777BB77", b'{"valid_until": "9999-12-31T23:59-14:00"}', "valid_until: "),
+        ("B777BB77", b'{"valid_from": "2027-02-01", "valid_until": "2027-01-01"}', "valid_until: "),
         ("AO12BC77", b"{}", "text: wanted a plate's text"),
     ],
 )

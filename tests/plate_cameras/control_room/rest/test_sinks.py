@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from plate_cameras.configuration import Sink
+from plate_cameras.control_room.rest import sinks
 from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room
 
 SECRET = "/very-secret"
@@ -59,6 +63,27 @@ def test_a_failure_is_told_without_the_address(room: Room, name: str, problem: s
     assert not answer["accepted"]
     assert any(part in answer["problem"] for part in problem.split("|"))
     assert SECRET not in answer["problem"]
+
+
+def test_tests_that_wait_for_their_receivers_are_few(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    are_waiting, is_over = threading.Barrier(3, timeout=60), threading.Event()
+
+    async def wait(_: Sink) -> None:
+        await asyncio.to_thread(are_waiting.wait)
+        await asyncio.to_thread(is_over.wait, 60)
+
+    def send() -> int:
+        return room.client.post("/v1/sinks/log/tests").status_code
+
+    monkeypatch.setattr(sinks, "try_sink", wait)
+    with ThreadPoolExecutor() as threads:
+        statuses = [threads.submit(send) for _ in range(2)]
+        are_waiting.wait()
+        assert send() == 429
+        is_over.set()
+        assert [status.result() for status in statuses] == [200, 200]
 
 
 def test_only_administrators_of_all_its_cameras_see_a_sink(room: Room, file: Path) -> None:

@@ -162,10 +162,19 @@ def test_an_end_is_the_end_of_that_day_in_local_time(text: str, expected: float)
     assert entry.valid_until_s == expected
 
 
-@pytest.mark.parametrize("text", ["31.13.2027", "31.02.2027", "soon", "31.12.27"])
+@pytest.mark.parametrize(
+    "text",
+    ["31.13.2027", "31.02.2027", "soon", "31.12.27", "20271231", "2027-W52-5", "2027-12-31T9"],
+)
 def test_a_date_that_is_none_is_told(text: str) -> None:
     with pytest.raises(ParameterError, match=r"line 2: valid_until: wanted a date"):
         parse_csv(f"text,valid_until\nA123BC77,{text}\n")
+
+
+def test_an_entry_that_would_never_count_is_told_with_its_line() -> None:
+    rows = "A123BC77,2027-01-01,2027-01-01\nM456OP199,2027-01-02,2027-01-01\n"
+    with pytest.raises(ParameterError, match=r"^line 3: valid_until: wanted a time after 2027"):
+        parse_csv(f"text,valid_from,valid_until\n{rows}", zone=timezone.utc)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,16 @@ def make_again(name: str, texts: list[str]) -> Change:
 
 
 names, texts = st.sampled_from(NAMES), st.sampled_from(TEXTS)
-times = st.none() | st.sampled_from([NOW_S - 1, NOW_S, NOW_S + 1])
+times = (NOW_S - 1, NOW_S, NOW_S + 1)
+periods = st.sampled_from(
+    [(None, None), *combinations(times, 2), *product([None], times), *product(times, [None])]
+)
 entries = st.builds(
-    ListEntry,
+    lambda text, note, period, edits: ListEntry(text, note, *period, edits),
     texts,
     st.sampled_from(["", "flat 4"]),
-    valid_from_s=times,
-    valid_until_s=times,
-    edits=st.integers(0, 2),
+    periods,
+    st.integers(0, 2),
 )
 of_lists = (
     st.just(PlateLists.delete)

@@ -121,6 +121,17 @@ def test_the_others_are_written_at_once_when_one_is_rejected(store: PassStore) -
     other.close()
 
 
+@ON_SQLITE
+@pytest.mark.parametrize("time_s", [3e11, -1e11, float("nan")])
+def test_times_of_no_calendar_keep_no_other_pass_from_being_shown(
+    store: PassStore, time_s: float
+) -> None:
+    """The time stamps of a camera's file may say anything."""
+    store.write([make_event("a"), make_event("b", first_seen_s=time_s, clock="file")], [WEBHOOK])
+    assert find_ids(store, PassQuery()) == ["a"]
+    assert store.writer.spool.counts.rejected == 1
+
+
 @pytest.mark.server
 @pytest.mark.parametrize(
     "changes",

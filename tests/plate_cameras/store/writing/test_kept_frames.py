@@ -88,6 +88,19 @@ def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFix
     assert "a: the frame is left out" in caplog.text
 
 
+def test_a_plate_outside_of_its_frame_keeps_no_other_pass_waiting(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    event = make_street_event()
+    best = event.vehicle_pass.best
+    plate = replace(best.observation.plate, xyxy=(10.0, 9000.0, 110.0, 9020.0))
+    best = replace(best, observation=replace(best.observation, plate=plate))
+    event = replace(event, vehicle_pass=replace(event.vehicle_pass, best=best))
+    prepared_event = KeptFrames(has_vehicle=True).prepare(event)
+    assert prepared_event.vehicle_pass.best == replace(best, frame_jpeg=b"")
+    assert "a: the frame is left out" in caplog.text
+
+
 def test_the_spool_gets_no_more_than_the_pictures(
     tmp_path: Path, opening: Callable[..., PassStore]
 ) -> None:
