@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from google.protobuf import json_format, text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+
+from tests.samples import PROJECT
 
 TRITONSERVER_MEMORY_CPU = "cpu"
 TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
@@ -215,3 +219,11 @@ def total(name: str, value: str = "") -> float:
 def observed(name: str, value: str = "") -> list[float]:
     """Return the observations of the histogram `plates_{name}` of this label's value."""
     return FAMILIES[f"plates_{name}"].metrics[value].observed
+
+
+def read_config() -> str:
+    """Return the config.pbtxt of `plate_recognition` as Triton tells it to a worker."""
+    config = text_format.Parse(
+        (PROJECT / "model_repository/plate_recognition/config.pbtxt").read_text(), ModelConfig()
+    )
+    return json_format.MessageToJson(config, preserving_proto_field_name=True)

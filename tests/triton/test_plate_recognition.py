@@ -5,66 +5,20 @@ import os
 import struct
 import time
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
 import cv2
 import numpy as np
 import pytest
 import torch
-from google.protobuf import json_format, text_format
-from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import OUTPUTS, STAGES
-from orchestrator.formats.plate_formats import russian
 from orchestrator.host.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
-from tests.triton.fake_triton import observed, total
+from tests.triton.fake_triton import observed, read_config, total
 
-CONFIG = Path(__file__).parents[2] / "model_repository" / "plate_recognition" / "config.pbtxt"
 GREY = np.full((480, 640, 3), 90, np.uint8)
-EVERYTHING = [
-    "coordinates",
-    "texts",
-    "detection_scores",
-    "text_scores",
-    "raw_texts",
-    "character_scores",
-    "candidates",
-    "candidate_scores",
-    "corners",
-    "formats",
-]
-PLATE = [100.0, 100.0, 200.0, 125.0, 0.9, 0.0]
-"""Row of the detector: a box, a score, a class. So small a picture is not scaled."""
-
-
-def read_config() -> str:
-    """Return the model's config.pbtxt as Triton tells it to a worker."""
-    config = text_format.Parse(CONFIG.read_text(), ModelConfig())
-    return json_format.MessageToJson(config, preserving_proto_field_name=True)
-
-
-@pytest.fixture
-def networks(triton: ModuleType) -> ModuleType:
-    """Networks that find one plate, straight, of which nothing can be read."""
-
-    def respond(*arrays: np.ndarray):
-        return triton.InferenceResponse(
-            [triton.Tensor(f"output__{index}", array) for index, array in enumerate(arrays)]
-        )
-
-    def straighten(request):
-        crops = request.inputs()[0].as_numpy()
-        theta = np.tile(np.eye(2, 3, dtype=np.float32), (len(crops), 1, 1))
-        return respond(crops, theta)
-
-    triton.MODELS["yolo"] = lambda _: respond(np.array([[PLATE]], np.float32))
-    triton.MODELS["stn"] = straighten
-    triton.MODELS["lprnet"] = lambda request: respond(
-        np.zeros((len(request.inputs()[0].as_numpy()), russian().classes, 18), np.float32)
-    )
-    return triton
+EVERYTHING = [*OUTPUTS]
 
 
 @pytest.fixture
@@ -223,25 +177,6 @@ def test_of_several_requests_the_bad_one_alone_fails_and_order_is_kept(
     assert (total("pictures_total"), total("errors_total", "picture")) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "got"),
-    [
-        pytest.param({}, "none", id="none"),
-        pytest.param(
-            {"input__0": GREY, "encoded_image": np.array([b"x"], np.object_)},
-            "input__0 and encoded_image",
-            id="both",
-        ),
-    ],
-)
-def test_a_request_has_exactly_one_picture(model, triton, request_of, inputs, got: str) -> None:
-    (response,) = model.execute([request_of(**inputs)])
-    assert response.error().code() == triton.TritonError.INVALID_ARG
-    assert response.error().message() == (
-        f"inputs: wanted exactly one of input__0 and encoded_image, got {got}"
-    )
-
-
 def crop_file() -> np.ndarray:
     return np.array([cv2.imencode(".png", GREY[:30, :90])[1].tobytes()], np.object_)
 
@@ -258,21 +193,38 @@ def test_a_crop_is_read_and_not_looked_for(model, triton, request_of) -> None:
 
 
 def test_a_crop_has_every_output_of_a_picture(model, request_of) -> None:
-    (response,) = model.execute([request_of([*OUTPUTS], encoded_crop=crop_file())])
+    (response,) = model.execute([request_of(encoded_crop=crop_file())])
     assert {name: len(rows) for name, rows in arrays(response).items()} == dict.fromkeys(OUTPUTS, 1)
 
 
-def test_a_crop_takes_no_parameter_of_the_detector(model, triton, request_of) -> None:
-    request = request_of(parameters={"max_plates": 1}, encoded_crop=crop_file())
-    (response,) = model.execute([request])
+@pytest.mark.parametrize(
+    ("changes", "message", "reason"),
+    [
+        pytest.param({}, "one of input__0 and encoded_image, got none", "picture", id="no-picture"),
+        pytest.param(
+            {"input__0": GREY, "encoded_image": np.array([b"x"], np.object_)},
+            "inputs: wanted exactly one of input__0 and encoded_image, got input__0 and encoded",
+            "picture",
+            id="two-pictures",
+        ),
+        pytest.param(
+            {"parameters": {"max_plates": 1}, "encoded_crop": crop_file()},
+            "wanted some of text_threshold, got max_plates",
+            "parameter",
+            id="parameter-of-the-detector-for-a-crop",
+        ),
+        pytest.param(
+            {"parameters": {"speed": 1}, "input__0": GREY}, "got speed", "parameter", id="unknown"
+        ),
+    ],
+)
+def test_a_wrong_request_is_its_callers_fault(
+    model, triton, request_of, changes, message: str, reason: str
+) -> None:
+    (response,) = model.execute([request_of(**changes)])
     assert response.error().code() == triton.TritonError.INVALID_ARG
-    assert "wanted some of text_threshold, got max_plates" in response.error().message()
-
-
-def test_an_unknown_parameter_is_the_callers_fault(model, triton, request_of) -> None:
-    (response,) = model.execute([request_of(parameters={"speed": 1}, input__0=GREY)])
-    assert response.error().code() == triton.TritonError.INVALID_ARG
-    assert total("errors_total", "parameter") == 1
+    assert message in response.error().message()
+    assert total("errors_total", reason) == 1
 
 
 def test_what_its_caller_has_given_up_is_told_so_and_counted(model, triton, request_of) -> None:
