@@ -60,7 +60,7 @@ TimeoutOption = Annotated[
 
 
 @dataclass(frozen=True)
-class ServerAddress:
+class AddressOptions:
     """A server that runs, and how it is called."""
 
     url: UrlOption = None

@@ -10,7 +10,7 @@ import typer
 
 from orchestrator.cli.chosen_server import (
     SERVER_PANEL,
-    ServerAddress,
+    AddressOptions,
     check_unused,
     fitting_calls,
 )
@@ -83,7 +83,7 @@ class SpreadOptions:
 
 
 @dataclass(frozen=True)
-class ArchiveServer(ServerAddress):
+class ArchiveServer(AddressOptions):
     """A server that runs, in place of networks."""
 
     url: Annotated[

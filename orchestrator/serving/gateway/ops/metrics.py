@@ -34,7 +34,7 @@ from orchestrator.contract import (
 )
 from orchestrator.errors import PlateError
 from orchestrator.serving.gateway.errors import ANSWERED
-from orchestrator.serving.gateway.ops.audit import Entry
+from orchestrator.serving.gateway.ops.audit import CallEntry
 from orchestrator.serving.gateway.policy.admission import Counts
 from orchestrator.serving.gateway.policy.clients import KEY_PREFIX
 
@@ -148,7 +148,7 @@ class Metrics:
             for end in ENDS:
                 self._deaths.labels(model, end)
 
-    def note(self, protocol: str, entry: Entry) -> None:
+    def note(self, protocol: str, entry: CallEntry) -> None:
         """Count a call that ended.
 
         Args:
