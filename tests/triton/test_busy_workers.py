@@ -94,10 +94,10 @@ def test_workers_that_start_and_workers_that_are_killed_are_noticed(
     second = Worker(prefix)
     second.tell("works")
     assert other_workers.count() == 1
-    clock.now += LIST_EVERY_S + 0.1
+    clock.now_s += LIST_EVERY_S + 0.1
     assert other_workers.count() == 2
     second.kill()
-    clock.now += LIST_EVERY_S + 0.1
+    clock.now_s += LIST_EVERY_S + 0.1
     assert other_workers.count() == 1
 
 

@@ -22,16 +22,6 @@ Kind = Literal["agreed", "updated", "closed"]
 
 
 @dataclass
-class Clock:
-    """A clock that the test moves."""
-
-    now_s: float = NOW_S
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@dataclass
 class MachineClocks:
     """The clocks of a machine, which a test moves."""
 

@@ -194,11 +194,11 @@ def test_pauses_double_up_to_the_longest_and_begin_anew_long_after_the_last() ->
     backoff = Backoff(1, 5, clock)
     assert backoff.is_over()
     assert [backoff.fail() for _ in range(4)] == [1, 2, 4, 5]
-    clock.now += 4.9
+    clock.now_s += 4.9
     assert not backoff.is_over()
-    clock.now += 0.2
+    clock.now_s += 0.2
     assert backoff.is_over()
-    clock.now += 17
+    clock.now_s += 17
     assert backoff.fail() == 1
 
 

@@ -83,9 +83,9 @@ def test_a_file_that_was_moved_away_is_opened_anew(tmp_path: Path, *, is_made_an
     audit.write(CallEntry("first", "infer"))
     file.rename(old)
     file.open("ab" if is_made_anew else "xb").close()
-    clock.now = 0.9
+    clock.now_s = 0.9
     audit.write(CallEntry("soon", "infer"))
-    clock.now = 1.0
+    clock.now_s = 1.0
     audit.write(CallEntry("later", "infer"))
     assert (lines_of(old), lines_of(file)) == (["first", "soon"], ["later"])
     audit.close()
@@ -101,7 +101,7 @@ def test_lines_without_a_folder_are_lost_until_it_is_back(tmp_path: Path) -> Non
     file.parent.mkdir()
     audit = Audit(file, clock)
     shutil.rmtree(file.parent)
-    clock.now = 1.0
+    clock.now_s = 1.0
     assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
     file.parent.mkdir()
     assert audit.write(CallEntry("later", "infer"))
@@ -118,11 +118,11 @@ def test_a_full_disk_loses_lines_and_says_so_once_until_there_is_room(
     assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
     assert caplog.messages == ["the audit loses lines: No space left on device"]
     file.unlink()
-    clock.now = 1.0
+    clock.now_s = 1.0
     assert audit.write(ENTRY) is True
     file.unlink()
     file.symlink_to("/dev/full")
-    clock.now = 2.0
+    clock.now_s = 2.0
     assert audit.write(ENTRY) is False
     assert len(caplog.messages) == 2
     audit.close()
