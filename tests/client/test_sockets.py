@@ -14,9 +14,7 @@ import pytest
 
 from orchestrator.client.sockets import TimedSocket, make_context, open_socket, start_tls
 from tests.client.certificates import Certificate, over_tls
-from tests.client.peers import (
-    deaf,
-)
+from tests.client.peers import deaf
 
 STREAM = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
 PICTURE = b"a picture"

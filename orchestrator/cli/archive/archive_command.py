@@ -8,12 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.chosen_server import (
-    SERVER_PANEL,
-    AddressOptions,
-    check_unused,
-    fitting_calls,
-)
+from orchestrator.cli.chosen_server import SERVER_PANEL, AddressOptions, check_unused, fitting_calls
 from orchestrator.cli.flags import CallOptions, Device, VerboseOption, show_errors
 from orchestrator.errors import SettingsError
 from orchestrator.host.option_fields import declared, expand

@@ -23,15 +23,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from orchestrator.contract import (
-    DECODE,
-    DETECTOR,
-    MODEL,
-    PLATE_READER,
-    PREPARE,
-    READER,
-    RECTIFIER,
-)
+from orchestrator.contract import DECODE, DETECTOR, MODEL, PLATE_READER, PREPARE, READER, RECTIFIER
 from orchestrator.errors import PlateError
 from orchestrator.serving.gateway.errors import ANSWERED
 from orchestrator.serving.gateway.ops.audit import CallEntry

@@ -7,15 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.contract import (
-    DECODE,
-    DETECTOR,
-    FORMATS_FILE,
-    INPUT,
-    MODEL,
-    PLATE_READER,
-    READER,
-)
+from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, INPUT, MODEL, PLATE_READER, READER
 from orchestrator.detection.tiles import MAX_TILES, TILE_WH
 from orchestrator.errors import SettingsError
 from orchestrator.host.canary import CANARY_FILES, has_canary

@@ -12,13 +12,7 @@ import pytest
 from orchestrator.errors import SettingsError
 from orchestrator.serving.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.gateway.policy.api_keys import (
-    Key,
-    KeyFile,
-    Keys,
-    parse_keys,
-    read_keys,
-)
+from orchestrator.serving.gateway.policy.api_keys import Key, KeyFile, Keys, parse_keys, read_keys
 from orchestrator.serving.gateway.policy.authentication import authenticate
 from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL, Client, client_at
 from tests.virtual_time import Clock
