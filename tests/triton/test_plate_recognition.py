@@ -15,7 +15,7 @@ import torch
 from orchestrator.contract import OUTPUTS, STAGES
 from orchestrator.host.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
-from tests.triton.fake_triton import observed, read_config, total
+from tests.triton.fake_triton import arrays_of, observed, read_config, total
 
 GREY = np.full((480, 640, 3), 90, np.uint8)
 EVERYTHING = [*OUTPUTS]
@@ -55,17 +55,13 @@ def request_of(triton):
     return make
 
 
-def arrays(response) -> dict[str, list]:
-    return {tensor.name(): tensor.as_numpy().tolist() for tensor in response.output_tensors()}
-
-
 def list_calls(triton) -> list[str]:
     return [request.model_name() for request in triton.CALLS]
 
 
 def test_a_picture_is_answered_with_every_output_and_counted(model, request_of) -> None:
     (response,) = model.execute([request_of(input__0=GREY)])
-    answer = arrays(response)
+    answer = arrays_of(response)
     assert list(answer) == EVERYTHING
     assert answer["coordinates"] == [[100, 100, 200, 125]]
     assert answer["texts"] == [[b""]]
@@ -81,14 +77,14 @@ def test_the_time_of_each_stage_is_told(model, networks, request_of) -> None:
     find = networks.MODELS["yolo"]
     networks.MODELS["yolo"] = lambda request: time.sleep(0.05) or find(request)
     (response,) = model.execute([request_of(["texts", "stage_seconds"], input__0=GREY)])
-    seconds = dict(zip(STAGES, arrays(response)["stage_seconds"], strict=True))
+    seconds = dict(zip(STAGES, arrays_of(response)["stage_seconds"], strict=True))
     assert seconds["yolo"] >= 0.05
     assert all(stage_s > 0 for stage_s in seconds.values())
     networks.MODELS["yolo"] = lambda request: networks.InferenceResponse(
         [networks.Tensor("output__0", np.zeros((1, 0, 6), np.float32))]
     )
     (response,) = model.execute([request_of(["texts", "stage_seconds"], input__0=GREY)])
-    assert arrays(response)["stage_seconds"][STAGES.index("lprnet")] == 0
+    assert arrays_of(response)["stage_seconds"][STAGES.index("lprnet")] == 0
 
 
 def test_a_worker_says_what_it_is_doing_and_that_it_waits_for_another_model(
@@ -135,7 +131,7 @@ def test_a_picture_file_is_answered_like_its_pixels(model, request_of) -> None:
     _, png = cv2.imencode(".png", GREY)
     file = np.array([png.tobytes()], np.object_)
     (response,) = model.execute([request_of(["coordinates"], encoded_image=file)])
-    assert arrays(response) == {"coordinates": [[100, 100, 200, 125]]}
+    assert arrays_of(response) == {"coordinates": [[100, 100, 200, 125]]}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +148,7 @@ def test_only_what_is_asked_for_is_computed_and_answered(
     model, triton, request_of, outputs: list[str], networks_run: list[str]
 ) -> None:
     (response,) = model.execute([request_of(outputs, input__0=GREY)])
-    assert list(arrays(response)) == outputs
+    assert list(arrays_of(response)) == outputs
     assert list_calls(triton) == networks_run
 
 
@@ -160,8 +156,8 @@ def test_parameters_are_those_of_their_request_alone(model, request_of) -> None:
     strict = request_of(["coordinates"], parameters={"detection_threshold": 0.95}, input__0=GREY)
     plain = request_of(["coordinates"], input__0=GREY)
     first, second = model.execute([strict, plain])
-    assert arrays(first) == {"coordinates": []}
-    assert arrays(second) == {"coordinates": [[100, 100, 200, 125]]}
+    assert arrays_of(first) == {"coordinates": []}
+    assert arrays_of(second) == {"coordinates": [[100, 100, 200, 125]]}
 
 
 def test_of_several_requests_the_bad_one_alone_fails_and_order_is_kept(
@@ -171,9 +167,9 @@ def test_of_several_requests_the_bad_one_alone_fails_and_order_is_kept(
     bad = request_of(input__0=np.zeros((4, 4), np.uint8))
     late = request_of(["detection_scores"], input__0=GREY)
     first, second, third = model.execute([good, bad, late])
-    assert list(arrays(first)) == ["coordinates"]
+    assert list(arrays_of(first)) == ["coordinates"]
     assert second.error().code() == triton.TritonError.INVALID_ARG
-    assert list(arrays(third)) == ["detection_scores"]
+    assert list(arrays_of(third)) == ["detection_scores"]
     assert (total("pictures_total"), total("errors_total", "picture")) == (3, 1)
 
 
@@ -185,7 +181,7 @@ def test_a_crop_is_read_and_not_looked_for(model, triton, request_of) -> None:
     del triton.MODELS["yolo"]
     outputs = ["coordinates", "texts", "detection_scores"]
     (response,) = model.execute([request_of(outputs, encoded_crop=crop_file())])
-    assert arrays(response) == {
+    assert arrays_of(response) == {
         "coordinates": [[0, 0, 90, 30]],
         "texts": [[b""]],
         "detection_scores": [[0]],
@@ -194,7 +190,8 @@ def test_a_crop_is_read_and_not_looked_for(model, triton, request_of) -> None:
 
 def test_a_crop_has_every_output_of_a_picture(model, request_of) -> None:
     (response,) = model.execute([request_of(encoded_crop=crop_file())])
-    assert {name: len(rows) for name, rows in arrays(response).items()} == dict.fromkeys(OUTPUTS, 1)
+    counts = {name: len(rows) for name, rows in arrays_of(response).items()}
+    assert counts == dict.fromkeys(OUTPUTS, 1)
 
 
 @pytest.mark.parametrize(
