@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.cli.recognition.fake_client import PLATE, UNREAD, FakeClient, names_in
+from tests.cli.recognize.fake_client import PLATE, UNREAD, FakeClient, names_in
 from tests.samples import STREET
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.imaging import heic
-from tests.cli.recognition.fake_client import AWAY, NOISE, PLATE, UNREAD, FakeClient, names_in
+from tests.cli.recognize.fake_client import AWAY, NOISE, PLATE, UNREAD, FakeClient, names_in
 from tests.imaging.heic_files import heic_of
 from tests.samples import STREET
 

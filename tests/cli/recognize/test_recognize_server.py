@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
-from tests.cli.recognition.fake_client import FakeClient
+from tests.cli.recognize.fake_client import FakeClient
 from tests.samples import PROJECT, STREET
 
 
