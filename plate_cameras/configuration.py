@@ -10,13 +10,7 @@ from pathlib import Path
 
 from orchestrator.errors import SettingsError
 from orchestrator.host.network_addresses import check_address
-from orchestrator.host.toml_files import (
-    WrongValue,
-    check_range,
-    read_table,
-    show,
-    show_name,
-)
+from orchestrator.host.toml_files import WrongValue, check_range, read_table, show, show_name
 from plate_cameras import setting_parts as sizes
 from plate_cameras.areas import Line as Line
 from plate_cameras.areas import Zone as Zone

@@ -17,10 +17,10 @@ Result = TypeVar("Result")
 class Clock:
     """A clock that the test moves."""
 
-    now: float = 1000.0
+    now_s: float = 1000.0
 
     def __call__(self) -> float:
-        return self.now
+        return self.now_s
 
 
 class _Selector(selectors.SelectSelector):

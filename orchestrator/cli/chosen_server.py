@@ -10,13 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli.standard_streams import say
-from orchestrator.errors import (
-    ExtraError,
-    ModelError,
-    Overloaded,
-    RequestError,
-    SettingsError,
-)
+from orchestrator.errors import ExtraError, ModelError, Overloaded, RequestError, SettingsError
 from orchestrator.host.distribution import check_packages, explain_missing_package
 
 SERVER_PANEL = "Server"
@@ -60,7 +54,7 @@ TimeoutOption = Annotated[
 
 
 @dataclass(frozen=True)
-class ServerAddress:
+class AddressOptions:
     """A server that runs, and how it is called."""
 
     url: UrlOption = None

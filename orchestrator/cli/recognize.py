@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.chosen_server import SERVER_PANEL, ServerAddress
+from orchestrator.cli.chosen_server import SERVER_PANEL, AddressOptions
 from orchestrator.cli.flags import CallOptions, QuietOption, VerboseOption, show_errors
 from orchestrator.cli.recognition.options import ResultOptions, SourceOptions
 from orchestrator.host.option_fields import declared, expand
@@ -53,7 +53,7 @@ def recognize(
     search: SourceOptions,
     results: ResultOptions,
     call: CallOptions,
-    server: ServerAddress,
+    server: AddressOptions,
     in_flight: Annotated[
         int,
         typer.Option(

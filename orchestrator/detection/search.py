@@ -14,20 +14,9 @@ from orchestrator.arrays import Array, Infer, namespace
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT
 from orchestrator.detection.boxes import are_parts, clip
 from orchestrator.detection.letterbox import Letterbox, letterbox
-from orchestrator.detection.nearby import (
-    MAX_NEARBY,
-    NEARBY_SIDE_PX,
-    find_same,
-    surroundings_of,
-)
+from orchestrator.detection.nearby import MAX_NEARBY, NEARBY_SIDE_PX, find_same, surroundings_of
 from orchestrator.detection.postprocessing import MAX_SHRINKAGE, Detections, best_of, to_pictures
-from orchestrator.detection.tiles import (
-    MAX_TILES,
-    drop_seen,
-    keep_whole,
-    split_cut,
-    tiles_around,
-)
+from orchestrator.detection.tiles import MAX_TILES, drop_seen, keep_whole, split_cut, tiles_around
 from orchestrator.errors import ParameterError
 from orchestrator.settings import MAX_PLATES, Roi, Settings
 

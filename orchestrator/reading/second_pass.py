@@ -19,13 +19,7 @@ from orchestrator.reading.affine_crops import (
     tilts_of,
 )
 from orchestrator.reading.improvement import Cut, Improvement
-from orchestrator.reading.reader import (
-    TILTED_DEG,
-    PlateReadings,
-    Reader,
-    list_square,
-    list_unsure,
-)
+from orchestrator.reading.reader import TILTED_DEG, PlateReadings, Reader, list_square, list_unsure
 
 
 def _choose(plates: PlateReadings, reader: Reader) -> dict[int, list[int]]:

@@ -14,7 +14,7 @@ from orchestrator.imaging.headers import Header
 from orchestrator.triton.bls import to_numpy, to_torch
 
 
-class Device(Protocol):
+class WorkerDevice(Protocol):
     """A device, and the library of its arrays."""
 
     def read(self, tensor: Any) -> Array:
@@ -63,7 +63,7 @@ class Gpu:
         return self._torch.inference_mode()
 
 
-def choose_device(args: Mapping[str, str]) -> Device:
+def choose_device(args: Mapping[str, str]) -> WorkerDevice:
     """Return the device of a worker, from the arguments that Triton passes to `initialize`."""
     if args["model_instance_kind"] != "GPU":
         return Cpu()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ import typer
 
 from orchestrator.cli.commands import SuggestingGroup
 from orchestrator.cli.flags import show_errors
-from orchestrator.errors import ParameterError
-from plate_cameras.cli.camera_stores import open_camera_store, requester_of
+from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.host.toml_files import show
+from plate_cameras.cli.camera_stores import has_store, open_camera_store, requester_of
 from plate_cameras.cli.list_files import (
     check_list_file,
     creating_list,
@@ -22,7 +24,6 @@ from plate_cameras.cli.list_files import (
     show_preview,
     template_of,
 )
-from plate_cameras.cli.sink_tests import send_test
 
 if TYPE_CHECKING:
     from plate_cameras.store.finding.pass_query import FoundPass
@@ -190,8 +191,28 @@ def test_sink(
 ) -> None:
     """Send a test event to a sink from this machine, and tell whether it was accepted."""
     with show_errors(verbose=False):
-        send_test(file, sink)
+        _send_test(file, sink)
         typer.echo(f"sink {sink}: the test was accepted", err=True)
+
+
+def _send_test(file: Path, name: str) -> None:
+    """Send a test event to a sink. The audit records it first, if there is a database.
+
+    Raises:
+        PlateError: There is no such sink, or its receiver has not accepted the event.
+    """
+    from plate_cameras.configuration import read_configuration
+    from plate_cameras.sinks.trial import try_sink
+
+    configuration = read_configuration(file)
+    sinks = {sink.name: sink for sink in configuration.sinks}
+    if name not in sinks:
+        names = ", ".join(sinks) or "it has none"
+        raise SettingsError(f"wanted a sink of {file} ({names}), got {show(name)}")
+    if has_store(file):
+        with open_camera_store(file) as store:
+            store.record_test(name, requester_of("-"))
+    asyncio.run(try_sink(sinks[name]))
 
 
 def _to_unix(text: str | None, *, is_end: bool = False) -> float | None:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from plate_cameras.store.openings.gate_openings import (
-    FAILED,
-    OPENED,
-    REFUSED,
-    UNKNOWN,
-    GateOpening,
-)
+from plate_cameras.store.openings.gate_openings import FAILED, OPENED, REFUSED, UNKNOWN, GateOpening
 
 BOUNDS_S = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Bounds of the delays' histogram."""

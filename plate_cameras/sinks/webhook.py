@@ -26,12 +26,7 @@ from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Sink
 from plate_cameras.secret_settings import describe_without_address, resolve_secret
 from plate_cameras.sinks.outbox import Delivery
-from plate_cameras.sinks.receiver import (
-    MAX_WAIT_S,
-    DeliveryError,
-    ReceiverGone,
-    Undeliverable,
-)
+from plate_cameras.sinks.receiver import MAX_WAIT_S, DeliveryError, ReceiverGone, Undeliverable
 
 TIMEOUT_S = 20.0
 """Longest time from the look-up of the name to the last header of the answer."""

@@ -16,19 +16,8 @@ from av.video.stream import VideoStream
 
 from plate_cameras.clocks import steady_s
 from plate_cameras.sources.network.addresses import Address
-from plate_cameras.sources.network.failures import (
-    AGAIN,
-    SourceError,
-    describe,
-    describe_redirect,
-)
-from plate_cameras.sources.network.policy import (
-    HTTP,
-    MAX_PIXELS,
-    MAX_REDIRECTS,
-    RTSP,
-    follow,
-)
+from plate_cameras.sources.network.failures import AGAIN, SourceError, describe, describe_redirect
+from plate_cameras.sources.network.policy import HTTP, MAX_PIXELS, MAX_REDIRECTS, RTSP, follow
 from plate_cameras.sources.network.rtsp_guard import RtspGuard
 from plate_cameras.sources.status import Limits
 

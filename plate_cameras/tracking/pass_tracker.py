@@ -18,13 +18,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
 from plate_cameras.passes import Pass, PassEvent, Progress
 from plate_cameras.tracking.looks import Look, take_looks
-from plate_cameras.tracking.matching import (
-    MOTION_S,
-    OTHER_TEXT,
-    compare_texts,
-    is_expected,
-    match,
-)
+from plate_cameras.tracking.matching import MOTION_S, OTHER_TEXT, compare_texts, is_expected, match
 from plate_cameras.tracking.open_pass import OpenPass
 from plate_cameras.tracking.plate_pixels import PlatePixels
 

@@ -20,11 +20,7 @@ from plate_cameras.frames import Frame
 from plate_cameras.passes import CAMERA, Observation, Pass, PassEvent, Progress
 from plate_cameras.tracking.looks import Look, best_text, take_looks
 from plate_cameras.tracking.open_pass import OpenPass
-from plate_cameras.tracking.pass_tracker import (
-    UNREADABLE_DETECTION,
-    PassTracker,
-    make_pass_id,
-)
+from plate_cameras.tracking.pass_tracker import UNREADABLE_DETECTION, PassTracker, make_pass_id
 from plate_cameras.tracking.plate_pixels import PlatePixels
 
 SAME_VEHICLE_S = 10.0

@@ -13,13 +13,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
 from plate_cameras.sources.status import SourceStatus
 from plate_cameras.tracking.pass_tracker import PassTracker
-from plate_cameras.watching.camera_loop import (
-    CameraLoop,
-    FrameStream,
-    Notice,
-    Permit,
-    Receive,
-)
+from plate_cameras.watching.camera_loop import CameraLoop, FrameStream, Notice, Permit, Receive
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.unfinished_pictures import Storing
 

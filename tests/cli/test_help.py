@@ -1,4 +1,4 @@
-"""The first texts for a new user: help, suggestions for misspelt names, completions."""
+"""The first texts for a new user: help, version, suggestions for misspelt names, completions."""
 
 import os
 import subprocess
@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
+from orchestrator.host.distribution import read_version
 from tests.samples import PROJECT
 
 WIDTH = 80
@@ -45,6 +46,12 @@ def test_nothing_in_the_help_is_cut_off_at_80_columns(words: tuple[str, ...]) ->
     assert result.exit_code == 0
     assert CUT_OFF not in result.output
     assert max(map(len, result.output.splitlines())) <= WIDTH
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = runner.invoke(app, ["--version"])
+    assert result.exit_code == 0
+    assert result.output.startswith(f"plates {read_version()}, ")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ PICTURES = 60
 
 
 @pytest.fixture
-def photos(tmp_path: Path) -> Path:
+def photo_folder(tmp_path: Path) -> Path:
     return write_photos(tmp_path, [str(number % 4) for number in range(PICTURES)])
 
 
@@ -38,8 +38,8 @@ def start(folder: Path, *options: str) -> "subprocess.Popen[str]":
         pytest.param(signal.SIGKILL, -9, id="killed"),
     ],
 )
-def test_nothing_is_lost_and_nothing_done_twice(photos: Path, number: int, code: int) -> None:
-    folder, jsonl = photos.parent, photos.parent / "out.jsonl"
+def test_nothing_is_lost_and_nothing_done_twice(photo_folder: Path, number: int, code: int) -> None:
+    folder, jsonl = photo_folder.parent, photo_folder.parent / "out.jsonl"
     with start(folder) as first_run:
         until(lambda: jsonl.exists() and jsonl.read_bytes().count(b"\n") >= PICTURES // 2, "lines")
         first_run.send_signal(number)

@@ -17,7 +17,7 @@ READ = Plate((0, 0, 90, 20), text="A001AA77", text_score=0.98, raw_text="A001AA7
 UNREAD = Plate((0, 0, 90, 20), text_score=0.4, raw_text="A001A")
 
 
-class FakeClient(NoServer):
+class CropClient(NoServer):
     """Gives every crop the same text, except one with a low score and one that is no picture."""
 
     def read_crops(self, crops, text_threshold: float | None) -> Plates:
@@ -29,7 +29,7 @@ class FakeClient(NoServer):
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
-    monkeypatch.setattr("orchestrator.client.PlateClient", FakeClient)
+    monkeypatch.setattr("orchestrator.client.PlateClient", CropClient)
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(
         app, ["read-crop", "--url", "somewhere:1", *arguments]
@@ -89,10 +89,10 @@ def test_nothing_to_read_is_an_error(run) -> None:
     ],
 )
 def test_a_key_is_shown(run, monkeypatch, url: list[str], key: str | None) -> None:
-    clients: list[FakeClient] = []
+    clients: list[CropClient] = []
 
-    def make(url: str, *, key: str | None) -> FakeClient:
-        clients.append(FakeClient(url, key=key))
+    def make(url: str, *, key: str | None) -> CropClient:
+        clients.append(CropClient(url, key=key))
         return clients[-1]
 
     monkeypatch.setattr("orchestrator.client.PlateClient", make)

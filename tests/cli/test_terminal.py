@@ -14,7 +14,7 @@ ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @pytest.fixture
-def photos(tmp_path: Path) -> Path:
+def photo_folder(tmp_path: Path) -> Path:
     return write_photos(tmp_path, ["1"] * 40)
 
 
@@ -29,11 +29,11 @@ def read_all(terminal: int) -> str:
 
 
 @pytest.mark.parametrize("is_piped", [False, True], ids=["all-of-it", "results-piped"])
-def test_a_bar_tells_how_far_it_is(photos: Path, *, is_piped: bool) -> None:
+def test_a_bar_tells_how_far_it_is(photo_folder: Path, *, is_piped: bool) -> None:
     terminal, end = pty.openpty()
     stdout = subprocess.PIPE if is_piped else end
     with subprocess.Popen(
-        command(str(photos)), env=ENVIRONMENT, stdout=stdout, stderr=end, stdin=end
+        command(str(photo_folder)), env=ENVIRONMENT, stdout=stdout, stderr=end, stdin=end
     ) as process:
         os.close(end)
         screen = read_all(terminal)
@@ -46,8 +46,8 @@ def test_a_bar_tells_how_far_it_is(photos: Path, *, is_piped: bool) -> None:
     assert ("A001AA77" in screen) is not is_piped
 
 
-def test_there_is_no_bar_in_a_pipe(photos: Path) -> None:
+def test_there_is_no_bar_in_a_pipe(photo_folder: Path) -> None:
     process = subprocess.run(
-        command(str(photos)), env=ENVIRONMENT, capture_output=True, text=True, check=True
+        command(str(photo_folder)), env=ENVIRONMENT, capture_output=True, text=True, check=True
     )
     assert re.fullmatch(r"40 pictures in .*: 40 plates found, 40 read\n", process.stderr)

@@ -24,21 +24,18 @@ from orchestrator.errors import (
     SettingsError,
 )
 from orchestrator.plates import Plates
-from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import (
     NO_PLATES,
     NO_PLATES_OVER_GRPC,
     address_of,
     answer_all,
-    deaf,
     listening,
     listening_over_grpc,
     receive,
-    reply,
     say_nothing,
 )
 
-PICTURE, TOO_LARGE = b"a picture", b"x" * 5_000_000
+PICTURE = b"a picture"
 SMALL = np.zeros((2, 4, 3), np.uint8)
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 Use = Callable[[AsyncPlateClient], Awaitable[object]]
@@ -56,10 +53,6 @@ def use(url: str, using: Use, **options: object) -> object:
 
 def recognize(client: AsyncPlateClient) -> Awaitable[Plates]:
     return client.recognize(PICTURE)
-
-
-def recognize_large(client: AsyncPlateClient) -> Awaitable[Plates]:
-    return client.recognize(TOO_LARGE)
 
 
 @contextmanager
@@ -115,59 +108,6 @@ def test_wrong_arguments_are_errors_without_an_event_loop(options: dict, kind: t
         AsyncPlateClient(**options)
 
 
-# The unsent rest waits in the closed connection, and the loop may end before the system drops it.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize(
-    ("send", "scheme"),
-    [
-        pytest.param(lambda url: PlateClient(url).recognize(TOO_LARGE), "http", id="threads"),
-        pytest.param(
-            lambda url: PlateClient(url).recognize(TOO_LARGE), "https", id="threads over TLS"
-        ),
-        pytest.param(lambda url: use(url, recognize_large), "http", id="asyncio"),
-        pytest.param(lambda url: use(url, recognize_large), "https", id="asyncio over TLS"),
-    ],
-)
-def test_an_answer_before_the_whole_picture_was_taken_is_read(
-    send: Callable[[str], object],
-    scheme: str,
-    certificate: Certificate,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A proxy that allows no such picture answers at once, and closes the connection."""
-
-    def handle(connection: socket.socket) -> None:
-        connection.recv(1000)
-        connection.sendall(reply(413, b"large"))
-
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
-    server = handle if scheme == "http" else over_tls(handle, certificate)
-    with listening(server) as address:
-        for _ in range(5):  # a write that fails before the answer is read is a matter of chance
-            with pytest.raises(RequestError, match="HTTP 413"):
-                send(f"{scheme}://{address}")
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind", "message"),
-    [
-        pytest.param(b"", ServerError, "got Remote end closed connection without", id="none"),
-        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", ServerError, "no HTTP; for gRPC", id="no-http"),
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", ServerError, "got .*", id="half"
-        ),
-    ],
-)
-def test_errors_are_those_of_the_other_client(answer: bytes, kind: type, message: str) -> None:
-    def handle(connection: socket.socket) -> None:
-        receive(connection)
-        connection.sendall(answer)
-
-    with listening(handle) as url, pytest.raises(kind, match=message) as failure:
-        use(url, recognize)
-    assert type(failure.value) is kind
-
-
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
 def test_a_refused_connection_is_an_error_at_once(scheme: str) -> None:
     with refusing() as address:
@@ -184,11 +124,6 @@ def test_a_refused_connection_is_an_error_at_once(scheme: str) -> None:
 def test_a_call_ends_in_time_where_the_server_says_nothing(scheme: str, picture: object) -> None:
     with listening(say_nothing) as address, pytest.raises(ServerError, match=r"within 0.2 s, got"):
         use(f"{scheme}://{address}", lambda client: client.recognize(picture), timeout_s=0.2)
-
-
-def test_connecting_ends_in_time_if_the_address_is_silent() -> None:
-    with deaf() as url, pytest.raises(ServerError, match=r"within 0.2 s, got none \(request"):
-        use(url, recognize, timeout_s=0.2)
 
 
 def test_a_connection_closed_between_calls_is_replaced() -> None:
@@ -303,25 +238,6 @@ def test_without_aiohttp_http_is_an_error_and_grpc_works(monkeypatch: pytest.Mon
     with pytest.raises(ExtraError, match="aiohttp, which is not installed: pip install aiohttp, "):
         AsyncPlateClient("localhost:8000")
     AsyncPlateClient("grpc://localhost:8001")
-
-
-def test_a_server_is_trusted_by_its_certificate(
-    certificate: Certificate, anothers: Certificate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with listening(over_tls(answer_all, certificate)) as address:
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
-        assert use(f"https://{address}", recognize) == Plates()
-        monkeypatch.setenv("SSL_CERT_FILE", str(anothers.chain))
-        with pytest.raises(ServerError, match="wanted a certificate that is trusted"):
-            use(f"https://{address}", recognize)
-
-
-def test_http_uses_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    with listening(answer_all) as url, refusing() as nowhere:
-        monkeypatch.setenv("http_proxy", f"http://{nowhere}")
-        monkeypatch.delenv("no_proxy", raising=False)
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        assert use(url, recognize) == Plates()
 
 
 def test_a_picture_that_fails_does_not_affect_others() -> None:

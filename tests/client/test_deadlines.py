@@ -1,6 +1,5 @@
 """A call ends within its timeout and its memory, whatever the server does."""
 
-import asyncio
 import gzip
 import itertools
 import socket
@@ -15,10 +14,10 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient, inference
-from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.client.inference import MAX_ANSWER_BYTES
 from orchestrator.client.sockets import TimedSocket
 from orchestrator.errors import ServerError
+from orchestrator.plates import Plates
 from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import deaf, listening, listening_over_grpc, receive, say_nothing
 
@@ -148,14 +147,13 @@ def test_a_call_ends_in_time_where_the_server_does_not_take_part(scheme: str, ha
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_connecting_ends_in_time_if_the_address_is_silent(scheme: str) -> None:
+def test_connecting_ends_in_time_if_the_address_is_silent(scheme: str, recognize) -> None:
     with (
         deaf() as address,
-        PlateClient(f"{scheme}://{address}", timeout_s=TIMEOUT_S) as client,
         soon(),
         pytest.raises(ServerError, match=r"wanted an answer within 0.2 s, got "),
     ):
-        client.recognize(b"a picture")
+        recognize(f"{scheme}://{address}", timeout_s=TIMEOUT_S)
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
@@ -195,17 +193,6 @@ def send_zeros(_request: bytes, _context: Any) -> bytes:
     return bytes(MAX_ANSWER_BYTES + 1)
 
 
-def recognize(url: str) -> None:
-    with PlateClient(url) as client:
-        client.recognize(b"a picture")
-
-
-async def recognize_async(url: str) -> None:
-    async with AsyncPlateClient(url) as client:
-        await client.recognize(b"a picture")
-
-
-@pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize(
     ("serve", "message"),
     [
@@ -220,9 +207,9 @@ async def recognize_async(url: str) -> None:
 def test_an_answer_without_end_is_refused(
     serve: Callable[[], AbstractContextManager[str]],
     message: str,
-    is_async: bool,
+    recognize: Callable[..., Plates],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(inference, "MAX_ANSWER_BYTES", 1024 * 1024)
     with serve() as url, pytest.raises(ServerError, match=f"wanted an answer, got .*{message}"):
-        asyncio.run(recognize_async(url)) if is_async else recognize(url)
+        recognize(url)

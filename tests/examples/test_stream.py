@@ -15,13 +15,7 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from examples.stream import __main__ as example
-from examples.stream.__main__ import (
-    RATE,
-    draw_street,
-    main,
-    render,
-    stream,
-)
+from examples.stream.__main__ import RATE, draw_street, main, render, stream
 from orchestrator.contract import MODEL
 from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.rendering.scenery import Scene

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.host.heartbeat import (
-    ASK,
-    Beat,
-    Heartbeat,
-    Heartbeats,
-    State,
-    read,
-)
+from orchestrator.host.heartbeat import ASK, Beat, Heartbeat, Heartbeats, State, read
 
 
 @pytest.fixture

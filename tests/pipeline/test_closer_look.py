@@ -1,12 +1,16 @@
 """Unsure plates: found again from nearby, and read in the second box, too."""
 
+import numpy as np
 import pytest
 
 from orchestrator.detection.nearby import MAX_NEARBY
 from orchestrator.formats.plate_formats import Formats, PlateFormat
 from orchestrator.pipeline import recognize
+from orchestrator.reading.closer_look import closer_look
+from orchestrator.reading.ctc import Reading
+from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.settings import Settings
-from tests.scripted_networks import ALPHABET, CloserInfer, picture, rows
+from tests.scripted_networks import ALPHABET, CloserInfer, ScriptedInfer, picture, rows
 
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
 BOTH, LONG_ONLY = Formats(ALPHABET, (LONG, SQUARE)), Formats(ALPHABET, (LONG,))
@@ -104,3 +108,14 @@ def test_the_box_stays_the_detector_s_first() -> None:
     (plate,) = recognize(picture(), infer, formats=BOTH)
     assert plate.xyxy == SQUARE_BOX[:4]
     assert plate.detection_score == pytest.approx(SQUARE_BOX[4])
+
+
+def test_the_surest_of_the_unsure_plates_get_a_closer_look() -> None:
+    scores = (0.3, 0.95, 0.0001, 0.5, *[0.4] * (MAX_NEARBY - 2), 0.2)
+    readings = tuple(Reading("", (), (("A001AA", score),)) for score in scores)
+    choose = closer_look(lambda *_: ([], []), Settings()).choose
+    reader = Reader(ScriptedInfer(rows()), LONG_ONLY, reads=True)
+    boxes, frames = np.zeros((1, 4), np.float32), np.zeros((1, 2, 3), np.float32)
+    lines_by_plate = choose(PlateReadings(boxes, frames, np.empty(0), readings), reader)
+    assert [*lines_by_plate] == [3, *range(4, 2 + MAX_NEARBY), 0]
+    assert choose(PlateReadings(boxes, frames, np.empty(0)), reader) == {}

@@ -3,14 +3,7 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import SettingsError
-from plate_cameras.blurring import (
-    Bgr,
-    Xyxy,
-    blur_frame,
-    blur_still,
-    coarsen,
-    hide_plates,
-)
+from plate_cameras.blurring import Bgr, Xyxy, blur_frame, blur_still, coarsen, hide_plates
 from plate_cameras.configuration import Store
 
 PLATE: Xyxy = (800.0, 600.0, 920.0, 626.0)

@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor
 
-from orchestrator.detection.nearby import MAX_NEARBY
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.reading.affine_crops import (
@@ -44,6 +43,10 @@ class ThetasInTurn(ScriptedInfer):
         if model == "stn":
             self.theta = IDENTITY
         return answer
+
+
+def draw_noise(seed: int) -> Tensor:
+    return torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(seed)).byte()
 
 
 def reader_of(infer: ScriptedInfer, formats: Formats = FLAT, *, reads: bool = True) -> Reader:
@@ -83,15 +86,6 @@ def test_a_plate_that_may_have_two_lines_is_unfolded_where_there_are_such_plates
     assert SECOND_PASS.choose(plates_with_text(square, "A001AA"), reader_of(infer)) == {}
 
 
-class Remembering(ScriptedInfer):
-    """Keeps what STN was given."""
-
-    def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        if model == "stn":
-            self.given = tensors["input__0"].clone()
-        return super().__call__(model, tensors)
-
-
 def test_the_reading_in_two_lines_has_a_layout_of_two_lines() -> None:
     infer = ScriptedInfer(rows(), ("A001AA77", *["0001AA77"] * 3), logits=(1.0, *[20.0] * 3))
     box = np.float32([[100.0, 100.0, 200.0, 150.0]])
@@ -108,13 +102,12 @@ def test_plates_are_located_without_being_read() -> None:
 
 
 def test_a_plate_that_may_have_two_lines_is_cut_along_its_box_too() -> None:
-    infer = Remembering(rows(), ("A001AA77",) * 4)
-    noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(0))
-    street = noise.byte()
+    infer = ScriptedInfer(rows(), ("A001AA77",) * 4)
+    street = draw_noise(0)
     read_plates(street, np.float32([[100.0, 100.0, 200.0, 150.0]]), reader_of(infer, russian()))
     assert infer.batches == [1, 1, 3, 3]
     box = np.float32([[50.0, 0, 150], [0, 25, 125]])
-    assert torch.equal(infer.given[2:], cut_frame(street, box, lines=2))
+    assert torch.equal(infer.crops[2:], cut_frame(street, box, lines=2))
 
 
 CUTS = len(TWO_LINE_MARGINS_XY) * len(UPPER_LINE)
@@ -132,15 +125,15 @@ def test_an_unsure_plate_of_two_lines_is_divided_at_other_rows_with_several_marg
     last: float, text: str
 ) -> None:
     texts = ("A001AA77",) * (3 + CUTS) + ("B002BB77",)
-    infer = Remembering(rows(), texts, logits=(1.0, *[4.0] * 3, *[3.0] * (CUTS - 1), last))
-    street = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(2)).byte()
+    infer = ScriptedInfer(rows(), texts, logits=(1.0, *[4.0] * 3, *[3.0] * (CUTS - 1), last))
+    street = draw_noise(2)
     box = np.float32([[100.0, 100.0, 200.0, 150.0]])
     plates = read_plates(street, box, reader_of(infer, russian()))
     assert infer.batches == [1, 1, 3, 3, CUTS, CUTS]
     upright = street[100:150, 100:200]
-    for crop, share in zip(infer.given, UPPER_LINE, strict=False):
+    for crop, share in zip(infer.crops, UPPER_LINE, strict=False):
         assert torch.allclose(crop, unfold_at(upright, share)[0], atol=0.02)
-    assert not torch.allclose(infer.given[-1], infer.given[len(UPPER_LINE) - 1], atol=0.1)
+    assert not torch.allclose(infer.crops[-1], infer.crops[len(UPPER_LINE) - 1], atol=0.1)
     assert plates.readings[0].candidates[0][0] == text
     if text == "B002BB77":  # the plate's place is its box, without the margin of that cut
         assert corners_of(plates.frames)[0, ::2].tolist() == [[100, 100], [200, 150]]
@@ -163,7 +156,7 @@ def street_with_turned_lines(degrees: float) -> Tensor:
 def test_a_turned_plate_of_two_lines_is_cut_along_its_edges(logit: float) -> None:
     cuts = CUTS * len(RATIOS)
     texts = ("A001AA77",) * (3 + cuts) + ("C003CC77",)
-    infer = Remembering(rows(), texts, logits=(1.0, *[logit] * (2 + cuts), 12.0))
+    infer = ScriptedInfer(rows(), texts, logits=(1.0, *[logit] * (2 + cuts), 12.0))
     box = np.float32([[100.0, 100.0, 300.0, 250.0]])
     plates = read_plates(street_with_turned_lines(20), box, reader_of(infer, russian()))
     assert infer.batches[4:] == [cuts] * 2
@@ -179,7 +172,7 @@ def test_a_turned_plate_of_two_lines_is_cut_along_its_edges(logit: float) -> Non
 def test_a_small_box_is_cut_along_lines_only_if_something_was_read_in_it(
     logit: float, calls: int
 ) -> None:
-    infer = Remembering(rows(), ("A001AA77",) * 30, logits=(1.0, *[logit] * 29))
+    infer = ScriptedInfer(rows(), ("A001AA77",) * 30, logits=(1.0, *[logit] * 29))
     street = F.interpolate(street_with_turned_lines(20).movedim(2, 0)[None], scale_factor=0.25)
     box = np.float32([[25.0, 25.0, 75.0, 62.0]])
     read_plates(street[0].movedim(0, 2), box, reader_of(infer, russian()))
@@ -187,22 +180,21 @@ def test_a_small_box_is_cut_along_lines_only_if_something_was_read_in_it(
 
 
 def test_a_large_box_without_lines_in_which_nothing_was_read_is_not_cut_again() -> None:
-    infer = Remembering(rows(), ("A001AA77",) * 4, logits=(1.0,) * 4)
-    street = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(2)).byte()
+    infer = ScriptedInfer(rows(), ("A001AA77",) * 4, logits=(1.0,) * 4)
+    street = draw_noise(2)
     box = np.float32([[100.0, 100.0, 300.0, 250.0]])
     read_plates(street, box, reader_of(infer, russian()))
     assert len(infer.batches) == 4
 
 
 def test_an_unsure_plate_of_one_line_is_cut_along_its_box_with_two_margins() -> None:
-    infer = Remembering(rows(), ("A001AA",) * 3, logits=(4.0,))
-    noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(1))
-    street = noise.byte()
+    infer = ScriptedInfer(rows(), ("A001AA",) * 3, logits=(4.0,))
+    street = draw_noise(1)
     plates = read_plates(street, BOX, reader_of(infer))
     assert infer.batches == [1, 1, 2, 2]
     cuts = [grow_frames(plates.frames, margin)[0] for margin in SECOND_PASS_MARGINS_XY[1]]
     crops = torch.cat([cut_frame(street, cut, lines=1) for cut in cuts])
-    assert torch.equal(infer.given, crops)
+    assert torch.equal(infer.crops, crops)
 
 
 def street_with_blur(length: int) -> Tensor:
@@ -270,26 +262,14 @@ def test_readings_of_all_looks_at_a_plate_are_averaged(
     assert np.array_equal(plates.frames, np.array([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
 
 
-def test_a_theta_that_is_no_number_is_refused() -> None:
-    infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * torch.nan)
-    with pytest.raises(ModelError, match=r"^stn: wanted a finite theta, got NaN or infinity$"):
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [(torch.nan, "finite theta, got NaN or infinity"), (1e30, r"theta up to 1000, got 1e\+30")],
+)
+def test_a_theta_that_no_plate_has_is_refused(factor: float, message: str) -> None:
+    infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * factor)
+    with pytest.raises(ModelError, match=f"^stn: wanted a {message}$"):
         read_plates(picture(), BOX, reader_of(infer))
-
-
-def test_a_theta_that_no_plate_has_is_refused() -> None:
-    infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * 1e30)
-    with pytest.raises(ModelError, match=r"^stn: wanted a theta up to 1000, got 1e\+30$"):
-        read_plates(picture(), BOX, reader_of(infer))
-
-
-def test_the_surest_of_the_unsure_plates_get_a_closer_look() -> None:
-    scores = (0.3, 0.95, 0.0001, 0.5, *[0.4] * (MAX_NEARBY - 2), 0.2)
-    readings = tuple(Reading("", (), (("A001AA", score),)) for score in scores)
-    infer = ScriptedInfer(rows())
-    choose, reader = closer_look(lambda *_: ([], []), Settings()).choose, reader_of(infer)
-    lines_by_plate = choose(PlateReadings(BOX, UPRIGHT, np.empty(0), readings), reader)
-    assert [*lines_by_plate] == [3, *range(4, 2 + MAX_NEARBY), 0]
-    assert choose(PlateReadings(BOX, UPRIGHT, np.empty(0)), reader) == {}
 
 
 HIGH = np.array([[[50.0, 0, 150], [0, 40, 140]]], np.float32)

@@ -8,9 +8,14 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from google.protobuf import json_format, text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+
+from tests.samples import PROJECT
 
 TRITONSERVER_MEMORY_CPU = "cpu"
 TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
@@ -215,3 +220,33 @@ def total(name: str, value: str = "") -> float:
 def observed(name: str, value: str = "") -> list[float]:
     """Return the observations of the histogram `plates_{name}` of this label's value."""
     return FAMILIES[f"plates_{name}"].metrics[value].observed
+
+
+def read_config(model: str = "plate_recognition") -> str:
+    """Return the config.pbtxt of a model as Triton tells it to a worker."""
+    file = PROJECT / "model_repository" / model / "config.pbtxt"
+    config = text_format.Parse(file.read_text(), ModelConfig())
+    return json_format.MessageToJson(config, preserving_proto_field_name=True)
+
+
+def arguments_of(folder: Path, **changes: object) -> dict[str, str]:
+    """Return what Triton tells a worker of the model `net`, which has changes in its config."""
+    config = {
+        "max_batch_size": 32,
+        "input": [{"name": "input__0", "dims": ["-1"]}],
+        "output": [{"name": "output__1", "dims": ["1"]}, {"name": "output__0", "dims": ["2"]}],
+        "default_model_filename": "",
+        **changes,
+    }
+    return {
+        "model_name": "net",
+        "model_config": json.dumps(config),
+        "model_repository": str(folder),
+        "model_version": "1",
+        "model_instance_kind": "CPU",
+    }
+
+
+def arrays_of(response) -> dict[str, list]:
+    """Return the outputs of a response as lists."""
+    return {tensor.name(): tensor.as_numpy().tolist() for tensor in response.output_tensors()}

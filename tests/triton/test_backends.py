@@ -1,6 +1,5 @@
 """Both Python-based backends, each with a network in its own format."""
 
-import json
 from importlib import import_module
 from pathlib import Path
 
@@ -10,6 +9,8 @@ import openvino.opset13 as ops
 import pytest
 import torch
 from torch import Tensor, nn
+
+from tests.triton.fake_triton import arguments_of
 
 
 class DoubledAndCounted(nn.Module):
@@ -29,23 +30,6 @@ def write_openvino(path: Path) -> None:
     count = ops.convert(ops.gather(ops.shape_of(rows), [0], 0), "f32")
     counted = ops.add(ops.reduce_sum(ops.multiply(rows, np.float32(0)), [1], True), count)
     openvino.save_model(openvino.Model([doubled, counted], [rows]), path / "model.xml")
-
-
-def arguments_of(folder: Path, **changes: object) -> dict[str, str]:
-    config = {
-        "max_batch_size": 32,
-        "input": [{"name": "input__0", "dims": ["-1"]}],
-        "output": [{"name": "output__1", "dims": ["1"]}, {"name": "output__0", "dims": ["2"]}],
-        "default_model_filename": "",
-        **changes,
-    }
-    return {
-        "model_name": "net",
-        "model_config": json.dumps(config),
-        "model_repository": str(folder),
-        "model_version": "1",
-        "model_instance_kind": "CPU",
-    }
 
 
 @pytest.fixture(

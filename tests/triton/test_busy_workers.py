@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.host.heartbeat import VARIABLE
 from orchestrator.triton.busy_workers import LIST_EVERY_S, BusyWorkers
+from tests.virtual_time import Clock
 
 WORKER = """
 import sys
@@ -63,13 +64,6 @@ def worker(prefix: str) -> Iterator[Worker]:
     worker.kill()
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_a_worker_that_computes_is_busy_until_it_waits_or_ends_its_call(
     prefix: str, worker: Worker
 ) -> None:
@@ -93,17 +87,17 @@ def test_a_worker_does_not_count_itself(prefix: str, worker: Worker) -> None:
 def test_workers_that_start_and_workers_that_are_killed_are_noticed(
     prefix: str, worker: Worker
 ) -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     other_workers = BusyWorkers(prefix, 2, clock)
     worker.tell("works")
     assert other_workers.count() == 1
     second = Worker(prefix)
     second.tell("works")
     assert other_workers.count() == 1
-    clock.now += LIST_EVERY_S + 0.1
+    clock.now_s += LIST_EVERY_S + 0.1
     assert other_workers.count() == 2
     second.kill()
-    clock.now += LIST_EVERY_S + 0.1
+    clock.now_s += LIST_EVERY_S + 0.1
     assert other_workers.count() == 1
 
 

@@ -19,9 +19,7 @@ from orchestrator.host.heartbeat import Heartbeat, State, read
 from orchestrator.networks.own_files import OwnFile, read_list, write_list
 from orchestrator.networks.weights import WEIGHTS
 from tests.samples import copy_of
-from tests.triton.fake_triton import total
-from tests.triton.test_backends import arguments_of
-from tests.triton.test_plate_recognition import read_config
+from tests.triton.fake_triton import arguments_of, read_config, total
 
 GREY = np.full((480, 640, 3), 90, np.uint8)
 HANG_S = {"yolo": 7.0, "stn": 2.5, "lprnet": 2.5}

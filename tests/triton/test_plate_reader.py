@@ -5,15 +5,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from google.protobuf import json_format
 
 from orchestrator.contract import OF_A_READING
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.serving.supervisor.models.model_repository import read_config
-from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
+from tests.triton.fake_triton import arrays_of, read_config
 
-FOLDER = REPOSITORY / "plate_reader_decode"
 TEXT = "A123BC77"
 STEPS = 18
 
@@ -32,9 +29,7 @@ def logits_of(text: str) -> np.ndarray:
 @pytest.fixture
 def model(triton: ModuleType):
     worker = import_module("orchestrator.triton.plate_reader").TritonPythonModel()
-    config = json_format.MessageToJson(
-        read_config(FOLDER / "config.pbtxt"), preserving_proto_field_name=True
-    )
+    config = read_config("plate_reader_decode")
     place = {"model_repository": str(WEIGHTS.parent), "model_version": WEIGHTS.name}
     worker.initialize({"model_config": config, **place})  # there lies what plates may say
     return worker
@@ -52,13 +47,9 @@ def request_of(triton):
     return make
 
 
-def arrays(response) -> dict[str, list]:
-    return {tensor.name(): tensor.as_numpy().tolist() for tensor in response.output_tensors()}
-
-
 def test_every_output_of_a_reading_is_given(model, request_of) -> None:
     (response,) = model.execute([request_of(logits_of(TEXT)[None])])
-    answer = arrays(response)
+    answer = arrays_of(response)
     assert tuple(answer) == OF_A_READING
     assert answer["texts"] == answer["raw_texts"] == [[TEXT.encode()]]
     assert answer["formats"] == [[b"ru_car"]]
@@ -68,13 +59,13 @@ def test_every_output_of_a_reading_is_given(model, request_of) -> None:
 def test_logits_of_several_plates_are_rows_of_what_is_asked_for(model, request_of) -> None:
     logits = np.stack([logits_of(TEXT), logits_of("M456OP19")])
     (response,) = model.execute([request_of(logits, ("texts",))])
-    assert arrays(response) == {"texts": [[b"A123BC77"], [b"M456OP19"]]}
+    assert arrays_of(response) == {"texts": [[b"A123BC77"], [b"M456OP19"]]}
 
 
 def test_a_text_below_the_requests_threshold_is_not_shown(model, request_of) -> None:
     request = request_of(logits_of(TEXT)[None], ("texts", "raw_texts"), {"text_threshold": 1})
     (response,) = model.execute([request])
-    assert arrays(response) == {"texts": [[b""]], "raw_texts": [[TEXT.encode()]]}
+    assert arrays_of(response) == {"texts": [[b""]], "raw_texts": [[TEXT.encode()]]}
 
 
 def test_a_request_that_is_wrong_fails_alone(model, request_of, triton) -> None:
@@ -83,7 +74,7 @@ def test_a_request_that_is_wrong_fails_alone(model, request_of, triton) -> None:
     rejection, answer = model.execute([wrong, good])
     assert rejection.error().code() == triton.TritonError.INVALID_ARG
     assert "wanted some of text_threshold, got roi" in rejection.error().message()
-    assert arrays(answer) == {"texts": [[TEXT.encode()]]}
+    assert arrays_of(answer) == {"texts": [[TEXT.encode()]]}
 
 
 def test_logits_that_are_none_are_the_readers_fault(model, request_of, triton, capfd) -> None:

@@ -7,7 +7,7 @@ from orchestrator.triton import stages
 from orchestrator.triton.stages import STAGES, Stopwatch
 
 
-class Clock:
+class TickingClock:
     """A clock that tells the next second each time it is looked at."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Clock:
 
 @pytest.fixture
 def watch(monkeypatch) -> Stopwatch:
-    monkeypatch.setattr(stages, "time", Clock())
+    monkeypatch.setattr(stages, "time", TickingClock())
     return Stopwatch(lambda model, tensors: tensors)
 
 

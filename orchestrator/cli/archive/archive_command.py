@@ -8,12 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.chosen_server import (
-    SERVER_PANEL,
-    ServerAddress,
-    check_unused,
-    fitting_calls,
-)
+from orchestrator.cli.chosen_server import SERVER_PANEL, AddressOptions, check_unused, fitting_calls
 from orchestrator.cli.flags import CallOptions, Device, VerboseOption, show_errors
 from orchestrator.errors import SettingsError
 from orchestrator.host.option_fields import declared, expand
@@ -83,7 +78,7 @@ class SpreadOptions:
 
 
 @dataclass(frozen=True)
-class ArchiveServer(ServerAddress):
+class ArchiveServer(AddressOptions):
     """A server that runs, in place of networks."""
 
     url: Annotated[

@@ -27,7 +27,7 @@ from orchestrator.serving.gateway.errors import (
     Unauthenticated,
     outcome_of,
 )
-from orchestrator.serving.gateway.ops.audit import Audit, Entry
+from orchestrator.serving.gateway.ops.audit import Audit, CallEntry
 from orchestrator.serving.gateway.ops.metrics import Metrics
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.gateway.policy.admission import Admission
@@ -179,7 +179,7 @@ class DataPlane:
         return outcome
 
     def _note(self, protocol: str, call: Call, outcome: Outcome, seconds: float) -> None:
-        entry = Entry(
+        entry = CallEntry(
             client=call.client.name,
             kind=call.kind,
             model=call.model,

@@ -29,21 +29,12 @@ from orchestrator.serving.gateway.http.page.html import render_footer
 from orchestrator.serving.gateway.http.page.routes import FILES as PAGE_FILES
 from orchestrator.serving.gateway.http.page.routes import FOLDER as PAGE_FOLDER
 from orchestrator.serving.gateway.http.page.routes import answer_page, file_routes
-from orchestrator.serving.gateway.http.page.texts import (
-    LANGUAGES,
-    Texts,
-    read_texts,
-)
+from orchestrator.serving.gateway.http.page.texts import LANGUAGES, Texts, read_texts
 from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.serving.gateway.http.rest_routes import REST
 from orchestrator.serving.gateway.http.schemas import Model
 from orchestrator.serving.gateway.options import GatewayOptions
-from orchestrator.serving.gateway.policy.clients import (
-    KEY_PREFIX,
-    PERSON_PREFIX,
-    Client,
-    client_at,
-)
+from orchestrator.serving.gateway.policy.clients import KEY_PREFIX, PERSON_PREFIX, Client, client_at
 
 __all__ = [
     "ELSEWHERE",

@@ -14,11 +14,7 @@ import typer
 from orchestrator.host.loopback import is_own, to_literal
 from orchestrator.host.option_fields import check_ranges
 from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.options import (
-    REPOSITORY_OPTION,
-    WEIGHTS_OPTION,
-    CapacityOptions,
-)
+from orchestrator.networks.options import REPOSITORY_OPTION, WEIGHTS_OPTION, CapacityOptions
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_gpu
 from orchestrator.serving.supervisor.gpu import has_gpu

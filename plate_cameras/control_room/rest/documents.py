@@ -17,12 +17,7 @@ from plate_cameras.control_room.rest.schemas import (
 )
 from plate_cameras.gates.reasons import read_reason, to_sentence
 from plate_cameras.passes import describe_candidates, describe_row, to_rfc3339
-from plate_cameras.store.finding.pass_query import (
-    FoundPass,
-    PassDetails,
-    StoredHit,
-    StoredReading,
-)
+from plate_cameras.store.finding.pass_query import FoundPass, PassDetails, StoredHit, StoredReading
 from plate_cameras.store.openings.gate_openings import BEGUN, OPENED, UNKNOWN, GateOpening
 from plate_cameras.store.writing.live_tables import Areas, CameraState, DrawnAreas
 

@@ -15,12 +15,7 @@ from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import Operation, route
-from plate_cameras.control_room.rest.exchange import (
-    answer,
-    path_value,
-    query_of,
-    requester_of,
-)
+from plate_cameras.control_room.rest.exchange import answer, path_value, query_of, requester_of
 from plate_cameras.control_room.rest.queries import AuditPageQuery, DeletionQuery, Query
 from plate_cameras.control_room.rest.schemas import AuditEntry, AuditPage, Deletion
 from plate_cameras.control_room.rest.streams import EXPORTS, client_of, stream_file

@@ -39,7 +39,7 @@ class MessageError(RequestError):
 
 
 @dataclass
-class Message:
+class SentMessage:
     """A camera's message.
 
     Attributes:
@@ -51,7 +51,7 @@ class Message:
     pictures: dict[str, bytes] = field(default_factory=dict)
 
 
-def parse_message(body: bytes, content_type: str) -> Message:
+def parse_message(body: bytes, content_type: str) -> SentMessage:
     """Return the values and pictures of a message.
 
     Raises:
@@ -60,7 +60,7 @@ def parse_message(body: bytes, content_type: str) -> Message:
     """
     if not body.strip():
         raise PictureError("body: wanted a camera's message with a picture, got nothing")
-    headers, message = _headers_of(f"content-type: {content_type}"), Message()
+    headers, message = _headers_of(f"content-type: {content_type}"), SentMessage()
     if headers.get_content_maintype() == "multipart":
         for name, content in _split(body, str(headers.get_boundary() or "").encode()):
             _add(message, name, content)
@@ -98,7 +98,7 @@ def _headers_of(text: str) -> Headers:
     return HeaderParser().parsestr(f"{text}\r\n\r\n")
 
 
-def _add(message: Message, name: str, content: bytes) -> None:
+def _add(message: SentMessage, name: str, content: bytes) -> None:
     """Add a part: a picture by its first bytes, else values, else a text by its name."""
     start = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     if is_picture(content):

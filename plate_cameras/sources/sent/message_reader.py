@@ -17,7 +17,7 @@ from orchestrator.formats.transliteration import to_latin
 from plate_cameras.message_forms import MessageForm
 from plate_cameras.sources.sent.message_parts import (
     MAX_VALUES,
-    Message,
+    SentMessage,
     is_picture,
     parse_message,
 )
@@ -113,7 +113,7 @@ def _find(values: Any, paths: str) -> str:
     return ""
 
 
-def _picture_of(message: Message, path: str) -> bytes:
+def _picture_of(message: SentMessage, path: str) -> bytes:
     """Return the picture that a path names, else the largest: cameras send crops beside it."""
     named_picture = message.pictures.get(path) or _decode(_find(message.values, path))
     inner_pictures = (_decode(text) for text in _texts(message.values))

@@ -23,7 +23,7 @@ OPENINGS = "openings.jsonl"
 PICTURES = "pictures"
 
 
-class Target(Protocol):
+class ExportTarget(Protocol):
     """Takes the files of an export."""
 
     def write(self, name: str, content: bytes) -> None: ...
@@ -100,7 +100,7 @@ def _to_pass_line(details: PassDetails) -> bytes:
 
 
 @contextmanager
-def _open(target: Path) -> Iterator[Target]:
+def _open(target: Path) -> Iterator[ExportTarget]:
     """Open a target; it appears when it is complete."""
     if target.exists():
         raise StoreError(f"{target}: wanted a name that is free, got one that exists")

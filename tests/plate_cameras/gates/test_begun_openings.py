@@ -1,46 +1,21 @@
 """Gates of several watchers on one store, and a store that does not answer."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from plate_cameras.clocks import steady_s
-from plate_cameras.configuration import Camera, Configuration, Store
-from plate_cameras.gates import begun_openings, gate_queue, gate_thread
+from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.gates import begun_openings, gate_queue
 from plate_cameras.gates.gate_thread import GateThread
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.factory import open_store
-from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
-from tests.plate_cameras.gates.known_vehicles import (
-    TEXT,
-    ScriptedRelay,
-    make_gate,
-    make_pass_event,
-)
+from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_gate, make_pass_event
 from tests.plate_cameras.streams import wait
 
 CONFIGURATION = Configuration((Camera("gate", "rtsp://gate"),), gates=(make_gate(open_s=0.1),))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[PassStore]:
-    with closing(open_store(Store(), tmp_path)) as opened:
-        opened.lists.create("residents")
-        opened.lists.put("residents", [ListEntry(TEXT)])
-        yield opened
-
-
-@pytest.fixture
-def relay(monkeypatch: pytest.MonkeyPatch) -> ScriptedRelay:
-    """The relay of the gate, whatever watcher asks."""
-    scripted = ScriptedRelay()
-    monkeypatch.setattr(gate_thread, "make_relay", lambda _: scripted)
-    return scripted
 
 
 async def start(store: PassStore, records: list[GateOpening]) -> GateThread:

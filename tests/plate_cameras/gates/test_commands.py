@@ -19,9 +19,8 @@ from plate_cameras.gates.relay import NotSwitchedError
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.scope import EVERYTHING
 from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_gate
-from tests.plate_cameras.store.stored_events import REQUESTER, make_event
+from tests.plate_cameras.store.stored_events import REQUESTER, make_event, openings_of
 from tests.plate_cameras.streams import wait
 
 CAMERAS = ("gate",)
@@ -32,11 +31,6 @@ def store(tmp_path: Path) -> Iterator[PassStore]:
     with closing(open_store(Store(), tmp_path)) as pass_store:
         pass_store.write([make_event("a")], [])
         yield pass_store
-
-
-def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
-    page = store.openings.page(EVERYTHING).openings
-    return [(opening.outcome, opening.reason, opening.person) for opening in page]
 
 
 def outcomes_of(store: PassStore) -> list[str]:

@@ -2,9 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -12,42 +11,18 @@ import pytest
 from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import FatalTaskError
 from plate_cameras.clocks import steady_s
-from plate_cameras.configuration import Camera, Configuration, Store
-from plate_cameras.gates import gate_thread
+from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.gates.gate_thread import GateThread
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
-from plate_cameras.store.factory import open_store
-from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
-from tests.plate_cameras.gates.known_vehicles import (
-    TEXT,
-    ScriptedRelay,
-    make_gate,
-    make_pass_event,
-)
+from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_gate, make_pass_event
 from tests.plate_cameras.streams import wait
 
 CAMERAS = (Camera("gate", "rtsp://gate"),)
 Openings = list[GateOpening]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[PassStore]:
-    with closing(open_store(Store(), tmp_path)) as pass_store:
-        pass_store.lists.create("residents")
-        pass_store.lists.put("residents", [ListEntry(TEXT)])
-        yield pass_store
-
-
-@pytest.fixture
-def relay(monkeypatch: pytest.MonkeyPatch) -> ScriptedRelay:
-    """The relay of each gate."""
-    scripted_relay = ScriptedRelay()
-    monkeypatch.setattr(gate_thread, "make_relay", lambda _: scripted_relay)
-    return scripted_relay
 
 
 async def follow(gates: GateThread, *configured_gates: Gate) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import builtins
 import io
-import json
 import logging
 import mimetypes
 import sys
@@ -15,9 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -29,38 +26,10 @@ from plate_cameras.sinks.notify import FILE_OPTIONS, SERVICES, NotifyReceiver
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError, Undeliverable
 from plate_cameras.store.errors import StoreUnavailable
+from tests.plate_cameras.sinks.inbox import WORD, Inbox
 from tests.plate_cameras.sinks.receivers import make_delivery
 
-WORD = "very-secret-word"
 PICTURES = (b"the plate", b"the vehicle")
-
-
-class Inbox(HTTPServer):
-    """Takes messages, and answers with a status."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.status, self.paths, self.messages = 200, list[str](), list[Any]()
-        self.status_of: Callable[[Any], int] = lambda _: self.status
-        self.answers: Iterator[bytes] = iter(())
-        self.url = f"json://user:{WORD}@127.0.0.1:{self.server_port}/{WORD}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Inbox
-
-    def do_POST(self) -> None:
-        size = int(self.headers["content-length"])
-        self.server.paths.append(self.path)
-        self.server.messages.append(json.loads(self.rfile.read(size)))
-        self.send_response(self.server.status_of(self.server.messages[-1]))
-        self.send_header("location", "/elsewhere")
-        self.end_headers()
-        with suppress(OSError):
-            for block in self.server.answers:
-                self.wfile.write(block)
-
-    def log_message(self, *_: object) -> None: ...
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import METADATA
 from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
-from tests.plate_cameras.store.stored_events import NOW_S, Clock
+from tests.plate_cameras.store.stored_events import NOW_S
+from tests.virtual_time import Clock
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +65,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(NOW_S)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from plate_cameras.configuration import Sink
 from plate_cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.store_clock import StoreClock
 
@@ -18,16 +19,6 @@ DAY_S = 86400.0
 REQUESTER = Requester("officer", "case 12")
 WEBHOOK = Sink("webhook", "webhook", "https://example.org", ("agreed", "updated", "closed"))
 Kind = Literal["agreed", "updated", "closed"]
-
-
-@dataclass
-class Clock:
-    """A clock that the test moves."""
-
-    now_s: float = NOW_S
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @dataclass
@@ -113,3 +104,9 @@ def read_column(database: Database, column: sa.ColumnElement[Any]) -> list[Any]:
 def find_ids(store: PassStore, query: PassQuery) -> list[str]:
     """Return the ids of a search's first page."""
     return [found_pass.id for found_pass in store.search(query, REQUESTER).passes]
+
+
+def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
+    """Return outcome, reason and person of each opening."""
+    page = store.openings.page(EVERYTHING).openings
+    return [(opening.outcome, opening.reason, opening.person) for opening in page]

@@ -6,19 +6,8 @@ from math import sqrt
 import pytest
 
 from orchestrator.plates import Plate, PlateCountry, Plates
-from plate_cameras.tracking.looks import (
-    best_text,
-    quality_of,
-    take_looks,
-)
-from tests.plate_cameras.passing import (
-    CAMERA,
-    KnownSharpness,
-    frame,
-    look,
-    observation,
-    plate,
-)
+from plate_cameras.tracking.looks import best_text, quality_of, take_looks
+from tests.plate_cameras.passing import CAMERA, KnownSharpness, frame, look, observation, plate
 
 TEXT, OTHER = "A123BC77", "M456OP199"
 

@@ -11,13 +11,7 @@ import pytest
 from orchestrator.plates import Plate
 from plate_cameras.tracking.fusion import FusedText
 from plate_cameras.tracking.looks import Look
-from plate_cameras.tracking.matching import (
-    MOTION_S,
-    NEW_PASS,
-    compare_texts,
-    cost_of,
-    is_expected,
-)
+from plate_cameras.tracking.matching import MOTION_S, NEW_PASS, compare_texts, cost_of, is_expected
 from plate_cameras.tracking.open_pass import OpenPass
 from tests.plate_cameras.passing import CAMERA, look, plate
 

@@ -11,14 +11,7 @@ from plate_cameras.configuration import Camera, Line, Zone
 from plate_cameras.passes import Pass
 from plate_cameras.tracking.open_pass import OpenPass
 from plate_cameras.tracking.retention import MAX_FRAMES, BestFrames
-from tests.plate_cameras.passing import (
-    CAMERA,
-    KnownSharpness,
-    live_frame,
-    look,
-    look_at,
-    plate,
-)
+from tests.plate_cameras.passing import CAMERA, KnownSharpness, live_frame, look, look_at, plate
 
 TEXT, OTHER = "A123BC77", "M456OP199"
 MAX_STEP_S = 1.5

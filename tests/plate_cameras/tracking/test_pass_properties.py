@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.plates import Plate, Plates
 from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.pass_tracker import PassTracker, make_pass_id
-from tests.plate_cameras.passing import (
-    follow,
-    kinds,
-    live_frame,
-    new_tracker,
-    plate,
-)
+from tests.plate_cameras.passing import follow, kinds, live_frame, new_tracker, plate
 
 Looks = list[tuple[float, Sequence[Plate]]]
 FIRST, SECOND = "A123BC77", "M456OP199"

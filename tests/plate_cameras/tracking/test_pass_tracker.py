@@ -7,14 +7,7 @@ from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Line, Zone
 from plate_cameras.passes import LineCrossing, PassEvent
 from plate_cameras.tracking.retention import MAX_OBSERVATIONS
-from tests.plate_cameras.passing import (
-    CAMERA,
-    follow,
-    frame,
-    kinds,
-    new_tracker,
-    plate,
-)
+from tests.plate_cameras.passing import CAMERA, follow, frame, kinds, new_tracker, plate
 
 Looks = list[tuple[float, Sequence[Plate]]]
 FIRST, SECOND = "A123BC77", "M456OP199"

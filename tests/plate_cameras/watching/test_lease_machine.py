@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.leases.camera_leases import CameraLeases, Holding

@@ -20,11 +20,7 @@ from plate_cameras.watching.leases import (
     SharedCameras,
 )
 from tests.plate_cameras.samples import make_frame
-from tests.plate_cameras.watching.lease_members import (
-    Member,
-    ScriptedLeases,
-    playing,
-)
+from tests.plate_cameras.watching.lease_members import Member, ScriptedLeases, playing
 from tests.virtual_time import virtually
 
 

@@ -10,17 +10,9 @@ import pytest
 from orchestrator.errors import PlateError, SettingsError
 from plate_cameras.passes import LeaseClaim
 from plate_cameras.store.leases.camera_leases import Holding
-from plate_cameras.watching.leases import (
-    CameraSharing,
-    SharedCameras,
-)
+from plate_cameras.watching.leases import CameraSharing, SharedCameras
 from tests.plate_cameras.samples import make_frame
-from tests.plate_cameras.watching.lease_members import (
-    AWAY,
-    LEASE_S,
-    Member,
-    playing,
-)
+from tests.plate_cameras.watching.lease_members import AWAY, LEASE_S, Member, playing
 
 FAULTS = [
     pytest.param(SettingsError("a camera cannot be opened"), id="settings"),

@@ -17,6 +17,7 @@ from orchestrator.serving.supervisor.service_loop import (
     restart_requests,
     supervise,
 )
+from tests.virtual_time import Clock
 
 UNEXPECTED = FileNotFoundError("no such folder")
 Outcome = bool | BaseException
@@ -31,15 +32,13 @@ def play(script: list[Outcome]) -> bool:
 
 
 @dataclass
-class FakeService:
+class FakeDaemon:
     """A service that notes its events.
 
     Attributes:
-        name: Its name.
         events: Its starts and stops are added to this list.
-        starts: Outcomes of its starts, in order; then all succeed.
+        starts, stops: Outcomes of its starts and stops, in order; then all succeed.
         checks: Results of `monitor`, in order; then it is always well.
-        stops: Outcomes of its stops, in order; then all succeed.
     """
 
     name: str
@@ -52,7 +51,7 @@ class FakeService:
     def spec(self) -> ServiceSpec:
         return ServiceSpec(self.name, self.start)
 
-    def start(self) -> "FakeService":
+    def start(self) -> "FakeDaemon":
         self.events.append(f"start {self.name}")
         play(self.starts)
         return self
@@ -67,12 +66,11 @@ class FakeService:
 
 def run(*specs: ServiceSpec, checks: int = 2, on_ready: Callable[[], None] = lambda: None) -> None:
     """Supervise services for a number of checks, and interrupt then."""
-    remaining_checks = [None] * checks
+    remaining_checks = iter(range(checks))
 
     def sleep(_seconds: float) -> None:
-        if not remaining_checks:
+        if next(remaining_checks, None) is None:
             raise KeyboardInterrupt
-        remaining_checks.pop()
 
     with pytest.raises(KeyboardInterrupt):
         supervise(specs, on_ready, sleep)
@@ -93,22 +91,19 @@ def pauses(monkeypatch) -> list[float]:
 
 
 def test_services_are_stopped_in_reverse_order(events) -> None:
-    first, second = FakeService("a", events), FakeService("b", events)
+    first, second = FakeDaemon("a", events), FakeDaemon("b", events)
     run(first.spec, second.spec, on_ready=lambda: events.append("ready"))
     assert events == ["start a", "start b", "ready", "stop b 20", "stop a 20"]
 
 
 def test_only_the_one_that_died_is_started_again(events) -> None:
-    first, second = FakeService("a", events), FakeService("b", events, checks=[False])
+    first, second = FakeDaemon("a", events), FakeDaemon("b", events, checks=[False])
     run(first.spec, second.spec)
     assert events == ["start a", "start b", "stop b 1", "start b", "stop b 20", "stop a 20"]
 
 
 def test_those_that_run_are_stopped_when_another_cannot_be_started(events) -> None:
-    first, second = (
-        FakeService("a", events),
-        FakeService("b", events, starts=[ServerError("no port")]),
-    )
+    first, second = FakeDaemon("a", events), FakeDaemon("b", events, [ServerError("no port")])
     with pytest.raises(ServerError, match="no port"):
         supervise([first.spec, second.spec])
     assert events == ["start a", "start b", "stop a 20"]
@@ -116,17 +111,15 @@ def test_those_that_run_are_stopped_when_another_cannot_be_started(events) -> No
 
 def test_a_start_that_fails_is_tried_again(events, pauses) -> None:
     starts = [True, ServerError("no memory"), ServerError("no port")]
-    run(FakeService("a", events, starts, checks=[False]).spec)
+    run(FakeDaemon("a", events, starts, checks=[False]).spec)
     assert events == ["start a", "stop a 1", *["start a"] * 3, "stop a 20"]
     assert len(pauses) == 2
 
 
 def test_a_service_that_never_starts_again_is_given_up(events, pauses) -> None:
-    starts = [True, *[ServerError("no disk")] * 6]
+    service = FakeDaemon("a", events, [True, *[ServerError("no disk")] * 6], checks=[False])
     with pytest.raises(ServerError, match="no disk"):
-        supervise(
-            [FakeService("a", events, starts, checks=[False]).spec], sleep=lambda _seconds: None
-        )
+        supervise([service.spec], sleep=lambda _seconds: None)
     assert len(pauses) == 5
 
 
@@ -141,9 +134,8 @@ def test_an_unexpected_error_of_one_service_is_its_own_failure(
     events, caplog, failed_starts: int
 ) -> None:
     events_of_other: list[str] = []
-    starts = [True, *[UNEXPECTED] * failed_starts]
-    faulty = FakeService("a", events, starts, checks=[UNEXPECTED])
-    run(faulty.spec, FakeService("b", events_of_other).spec, checks=20)
+    faulty = FakeDaemon("a", events, [True, *[UNEXPECTED] * failed_starts], checks=[UNEXPECTED])
+    run(faulty.spec, FakeDaemon("b", events_of_other).spec, checks=20)
     assert events == ["start a", "stop a 1", *["start a"] * (failed_starts + 1), "stop a 20"]
     assert events_of_other == ["start b", "stop b 20"]
     assert "a failed unexpectedly; starting again in 0 s" in caplog.text
@@ -151,21 +143,21 @@ def test_an_unexpected_error_of_one_service_is_its_own_failure(
 
 
 def test_a_service_that_failed_unexpectedly_is_started_again_after_a_pause(events) -> None:
-    run(FakeService("a", events, checks=[UNEXPECTED]).spec, checks=20)
+    run(FakeDaemon("a", events, checks=[UNEXPECTED]).spec, checks=20)
     assert events == ["start a", "stop a 1"]
 
 
 @pytest.mark.usefixtures("no_error_pauses")
 def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(events) -> None:
     events_of_other: list[str] = []
-    faulty = FakeService("a", events, checks=[UNEXPECTED], stops=[OSError("no such process")])
-    run(FakeService("b", events_of_other).spec, faulty.spec)
+    faulty = FakeDaemon("a", events, checks=[UNEXPECTED], stops=[OSError("no such process")])
+    run(FakeDaemon("b", events_of_other).spec, faulty.spec)
     assert events == ["start a", "stop a 1", "start a", "stop a 20"]
     assert events_of_other == ["start b", "stop b 20"]
 
 
 def test_an_interrupt_during_a_check_stops_everything(events) -> None:
-    run(FakeService("a", events, checks=[KeyboardInterrupt()]).spec)
+    run(FakeDaemon("a", events, checks=[KeyboardInterrupt()]).spec)
     assert events == ["start a", "stop a 20"]
 
 
@@ -173,15 +165,14 @@ def tell_stops(number: int, *, dies: bool) -> None:
     """Print what becomes of two services if a signal comes while the second is stopped."""
     events: list[str] = []
 
-    class Stopped(FakeService):
+    class Stopped(FakeDaemon):
         def stop(self, timeout_s: float = 20.0) -> None:
             with defer_stops():
                 signal.raise_signal(number)
                 super().stop(timeout_s)
 
     signal.signal(number, signal.default_int_handler)
-    first, second = FakeService("a", events), Stopped("b", events, checks=[not dies])
-    run(first.spec, second.spec, checks=1)
+    run(FakeDaemon("a", events).spec, Stopped("b", events, checks=[not dies]).spec, checks=1)
     assert signal.getsignal(number) is signal.default_int_handler
     sys.stdout.write(", ".join(events))
 
@@ -193,19 +184,9 @@ def tell_stops(number: int, *, dies: bool) -> None:
 def test_a_signal_while_a_service_is_stopped_ends_all_after_that(number: int, dies: bool) -> None:
     """In a process of its own: a library may have handlers of signals in this one."""
     story = f"from {__name__} import tell_stops; tell_stops({int(number)}, dies={dies})"
-    story_run = subprocess.run([sys.executable, "-c", story], capture_output=True, text=True)
-    assert story_run.stdout == f"start a, start b, stop b {1 if dies else 20}, stop a 20", (
-        story_run.stderr
-    )
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+    result = subprocess.run([sys.executable, "-c", story], capture_output=True, text=True)
+    expected_events = f"start a, start b, stop b {1 if dies else 20}, stop a 20"
+    assert result.stdout == expected_events, result.stderr
 
 
 def test_pauses_double_up_to_the_longest_and_begin_anew_long_after_the_last() -> None:
@@ -213,11 +194,11 @@ def test_pauses_double_up_to_the_longest_and_begin_anew_long_after_the_last() ->
     backoff = Backoff(1, 5, clock)
     assert backoff.is_over()
     assert [backoff.fail() for _ in range(4)] == [1, 2, 4, 5]
-    clock.now += 4.9
+    clock.now_s += 4.9
     assert not backoff.is_over()
-    clock.now += 0.2
+    clock.now_s += 0.2
     assert backoff.is_over()
-    clock.now += 17
+    clock.now_s += 17
     assert backoff.fail() == 1
 
 
@@ -235,8 +216,7 @@ def test_a_terminal_that_is_closed_restarts_nothing(monkeypatch, tmp_path) -> No
         assert not is_requested()
 
 
-def test_a_request_counts_once(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "none")
+def test_a_request_counts_once() -> None:
     before = signal.getsignal(signal.SIGHUP)
     with restart_requests() as is_requested:
         assert not is_requested()
@@ -255,32 +235,32 @@ def no_terminal(monkeypatch, tmp_path) -> None:
 def spec(events: list[str]) -> ServiceSpec:
     """The service `a`, whose successor is `a2`."""
 
-    def restart(old: FakeService, monitor_others: Callable[[], None]) -> FakeService:
+    def restart(old: FakeDaemon, monitor_others: Callable[[], None]) -> FakeDaemon:
         events.append(f"restart {old.name}")
         monitor_others()
-        return FakeService("a2", events)
+        return FakeDaemon("a2", events)
 
-    return ServiceSpec("a", FakeService("a", events).start, restart)
+    return ServiceSpec("a", FakeDaemon("a", events).start, restart)
 
 
 @pytest.fixture
 def worn_spec(events: list[str]) -> ServiceSpec:
     """A service that needs a restart, and whose successors cannot be started."""
 
-    def restart(old: FakeService, _monitor_others: Callable[[], None]) -> FakeService:
+    def restart(old: FakeDaemon, _monitor_others: Callable[[], None]) -> FakeDaemon:
         events.append("restart")
         return old
 
-    return ServiceSpec("a", FakeService("a", events).start, restart, lambda _service: True)
+    return ServiceSpec("a", FakeDaemon("a", events).start, restart, lambda _service: True)
 
 
 def test_a_service_that_can_be_is_restarted_on_request(spec, events) -> None:
-    run(spec, FakeService("b", events).spec, on_ready=hang_up)
+    run(spec, FakeDaemon("b", events).spec, on_ready=hang_up)
     assert events == ["start a", "start b", "restart a", "stop b 20", "stop a2 20"]
 
 
 def test_the_others_are_monitored_while_one_is_restarted(spec, events) -> None:
-    run(spec, FakeService("b", events, checks=[False]).spec, on_ready=hang_up)
+    run(spec, FakeDaemon("b", events, checks=[False]).spec, on_ready=hang_up)
     assert events[2:5] == ["restart a", "stop b 1", "start b"]
 
 
@@ -302,7 +282,7 @@ def test_after_the_pause_it_is_tried_again(worn_spec, events, monkeypatch) -> No
 
 
 def test_a_request_does_not_wait_for_the_pause(worn_spec, events) -> None:
-    class Requesting(FakeService):
+    class Requesting(FakeDaemon):
         def monitor(self) -> bool:
             if events.count("restart") == 1:
                 hang_up()
@@ -313,10 +293,8 @@ def test_a_request_does_not_wait_for_the_pause(worn_spec, events) -> None:
 
 
 def test_a_restart_that_fails_unexpectedly_ends_nothing(events, caplog) -> None:
-    def restart(_old: FakeService, _monitor_others: Callable[[], None]) -> FakeService:
-        raise UNEXPECTED
-
-    run(ServiceSpec("a", FakeService("a", events).start, restart), checks=3, on_ready=hang_up)
+    spec = ServiceSpec("a", FakeDaemon("a", events).start, lambda *_: play([UNEXPECTED]))
+    run(spec, checks=3, on_ready=hang_up)
     assert events == ["start a", "stop a 20"]
     assert "a could not be restarted" in caplog.text
     assert "FileNotFoundError: no such folder" in caplog.text

@@ -9,11 +9,7 @@ from orchestrator.serving.supervisor import triton_start
 from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
 from orchestrator.serving.supervisor.monitoring.workers import Worker
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.triton_start import (
-    find_failure,
-    is_ready,
-    wait_until_ready,
-)
+from orchestrator.serving.supervisor.triton_start import find_failure, is_ready, wait_until_ready
 
 NOT_LOADED = "failed to load 'yolo' version 1: Internal: "
 OOM = "MemoryError: no room"

@@ -15,11 +15,7 @@ from workshop.benchmarks.first_light import __main__ as first_light
 from workshop.benchmarks.first_light import decoding_step, server_steps
 from workshop.benchmarks.first_light.__main__ import write_page
 from workshop.benchmarks.first_light.decoding_step import draw_files
-from workshop.benchmarks.first_light.server_steps import (
-    NVIDIA_SMI,
-    report,
-    watch_gpu_memory,
-)
+from workshop.benchmarks.first_light.server_steps import NVIDIA_SMI, report, watch_gpu_memory
 from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
 from workshop.benchmarks.service import wait
 

@@ -15,12 +15,7 @@ import psutil
 from orchestrator.errors import PlateError
 from workshop.benchmarks.camera_faults.acts import Act
 from workshop.benchmarks.camera_faults.evidence import collect, read_looks
-from workshop.benchmarks.camera_faults.judging import (
-    find_back_s,
-    find_passing,
-    is_all_told,
-    judge,
-)
+from workshop.benchmarks.camera_faults.judging import find_back_s, find_passing, is_all_told, judge
 from workshop.benchmarks.camera_faults.report import (
     UNNOTICED,
     CameraPromise,

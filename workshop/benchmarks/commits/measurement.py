@@ -15,12 +15,7 @@ from orchestrator.errors import ServerError
 from workshop.benchmarks.bench.plan import HTTP_ENCODED
 from workshop.benchmarks.bench.pooling import RoundFigures, pool
 from workshop.benchmarks.bench.transports import connect
-from workshop.benchmarks.commits.accuracy import (
-    SIDES,
-    Accuracy,
-    LabelledSet,
-    compare_answers,
-)
+from workshop.benchmarks.commits.accuracy import SIDES, Accuracy, LabelledSet, compare_answers
 from workshop.benchmarks.commits.worktrees import choose_variables
 from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, shuffle
 from workshop.benchmarks.pictures import Picture

@@ -12,13 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from orchestrator.errors import PlateError
-from workshop.benchmarks.faults.callers import (
-    TIMEOUT_S,
-    Answers,
-    Requests,
-    open_load,
-    take_answers,
-)
+from workshop.benchmarks.faults.callers import TIMEOUT_S, Answers, Requests, open_load, take_answers
 from workshop.benchmarks.faults.report import Effect, Observation, Promise, Row, judge
 from workshop.benchmarks.faults.settings import SETTINGS, CannotBeMadeError
 from workshop.benchmarks.load.closed_loop import Load

@@ -19,12 +19,7 @@ from workshop.benchmarks.load.requests import Request
 from workshop.benchmarks.service import Launch, Service
 from workshop.benchmarks.soak.callers import Record, RequestMix, shuffle
 from workshop.benchmarks.soak.command import Plan
-from workshop.benchmarks.soak.report import (
-    SoakReport,
-    format_report,
-    judge_latency,
-    judge_samples,
-)
+from workshop.benchmarks.soak.report import SoakReport, format_report, judge_latency, judge_samples
 from workshop.benchmarks.soak.request_kinds import (
     SentPictures,
     draw,

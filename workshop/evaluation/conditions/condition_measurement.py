@@ -19,12 +19,7 @@ from workshop.evaluation.conditions.camera_conditions import (
     Sweep,
 )
 from workshop.evaluation.datasets import STANDARD, Scene
-from workshop.evaluation.measurement import (
-    count_verdicts,
-    keep_found,
-    measure_calibration,
-    of_type,
-)
+from workshop.evaluation.measurement import count_verdicts, keep_found, measure_calibration, of_type
 from workshop.evaluation.outcomes import READ, Outcome, judge_scenes
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
 from workshop.evaluation.recognizers import Answer

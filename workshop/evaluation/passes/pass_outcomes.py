@@ -203,14 +203,8 @@ def speed_table(outcomes: Sequence[ClipOutcome]) -> str:
         )
         rows.append((scenario, len(speeds), len(told_speeds), *cells, *[None] * (4 - len(cells))))
     header = (
-        "scenario",
-        "moving",
-        "told",
-        "median error",
-        "nine in ten",
-        "greatest",
-        "within error",
-    )
+        "scenario", "moving", "told", "median error", "nine in ten", "greatest", "within error",
+    )  # fmt: skip
     return format_table(header, rows)
 
 
@@ -259,16 +253,8 @@ def pass_table(passes: Iterable[Pass]) -> str:
         for vehicle_pass in passes
     ]
     header = (
-        "text",
-        "score",
-        "first s",
-        "last s",
-        "looks",
-        "direction",
-        "widths/s",
-        "px",
-        "best s",
-    )
+        "text", "score", "first s", "last s", "looks", "direction", "widths/s", "px", "best s",
+    )  # fmt: skip
     return format_table(header, rows)
 
 
@@ -282,14 +268,10 @@ def _groups(
 
 
 def _row(name: str, group: Sequence[ClipOutcome]) -> tuple[str | int | None, ...]:
-    pass_count, found_count = (
-        sum(outcome.counted for outcome in group),
-        sum(outcome.found for outcome in group),
-    )
-    told_count, agreed_count = (
-        sum(outcome.passes for outcome in group),
-        sum(outcome.agreed for outcome in group),
-    )
+    pass_count = sum(outcome.counted for outcome in group)
+    found_count = sum(outcome.found for outcome in group)
+    told_count = sum(outcome.passes for outcome in group)
+    agreed_count = sum(outcome.agreed for outcome in group)
     seconds = [second for outcome in group for second in outcome.agreed_after_s]
     return (
         name,

@@ -144,11 +144,7 @@ def _side_row(run: PublishedRun) -> tuple[Cell, ...]:
     detection, reading = run.detection, run.reading
     if detection is None or reading is None:
         raise DataError("figures: wanted detection and readings of each size, got one of them")
-    return (
-        run.detector_side_px,
-        *_detection_cells(detection),
-        f"{reading.std.found}, {reading.std.read}",
-    )
+    return (run.detector_side_px, *_detection_cells(detection), _describe_found(reading))
 
 
 def write_labels(figures: Published) -> str:
@@ -173,21 +169,15 @@ def write_engines(figures: Published) -> str:
     """Write the effect of each engine of the detector on the figures."""
     names = (OURS, FLOAT32, TORCHSCRIPT)
     detections = [_detection(figures, name) for name in names]
-    all_verdicts = [_reading(figures, name).std for name in names]
+    readings = [_reading(figures, name) for name in names]
+    precisions = [f"{detection.map50:.3f} / {detection.map50_95:.3f}" for detection in detections]
+    points = [detection.at_threshold for detection in detections]
+    best_points = [detection.at_best_f1 for detection in detections]
     rows: list[tuple[Cell, ...]] = [
-        (
-            "standard plates of the scenes found, read",
-            *(f"{o.found}, {o.read}" for o in all_verdicts),
-        ),
-        ("mAP50 / mAP50-95", *(f"{o.map50:.3f} / {o.map50_95:.3f}" for o in detections)),
-        (
-            _at_threshold(detections[0]),
-            *(_point(detection.at_threshold) for detection in detections),
-        ),
-        (
-            "precision / recall at best F1",
-            *(_point(detection.at_best_f1) for detection in detections),
-        ),
+        ("standard plates of the scenes found, read", *map(_describe_found, readings)),
+        ("mAP50 / mAP50-95", *precisions),
+        (_at_threshold(detections[0]), *map(_point, points)),
+        ("precision / recall at best F1", *map(_point, best_points)),
     ]
     return format_markdown(("", *(figures.runs[name].engines["yolo"] for name in names)), rows)
 
@@ -246,6 +236,10 @@ def _calibration_rows(*readings: PublishedReading) -> list[tuple[Cell, ...]]:
         (f"{title} width", *(format_number(reading.ece) for reading in readings)),
         (f"{title} mass", *(format_number(reading.ece_equal_mass) for reading in readings)),
     ]
+
+
+def _describe_found(reading: PublishedReading) -> str:
+    return f"{reading.std.found}, {reading.std.read}"
 
 
 def _describe_read(std: Verdicts) -> str:

@@ -9,13 +9,7 @@ from pathlib import Path
 from workshop.evaluation.datasets import BAD, STANDARD
 from workshop.evaluation.measurement import keep_found, of_type, scores_of
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
-from workshop.evaluation.reading import (
-    Confusion,
-    Coverage,
-    ScoreBin,
-    align,
-    coverage_curve,
-)
+from workshop.evaluation.reading import Confusion, Coverage, ScoreBin, align, coverage_curve
 from workshop.evaluation.report_files.drawings import (
     FOUND,
     LABEL,

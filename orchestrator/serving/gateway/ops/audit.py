@@ -18,7 +18,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.disk_files import open_private
 
 NAMES = {"kind": "what"}
-"""Names in a line that differ from those in an `Entry`; readers of audit logs know them."""
+"""Names in a line that differ from those in a `CallEntry`; readers of audit logs know them."""
 MAX_CHARACTERS = 100
 """Longest text in a line. So no line is longer than one write to a pipe, 4096 bytes."""
 LOOK_AGAIN_S = 1.0
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Entry:
+class CallEntry:
     """One call's entry in the audit log.
 
     Attributes:
@@ -52,7 +52,7 @@ class Entry:
     plates: int = 0
 
 
-def line_of(entry: Entry, now: float) -> bytes:
+def line_of(entry: CallEntry, now: float) -> bytes:
     """Return a call's line of JSON in ASCII. A caller's text cannot begin a new line.
 
     Args:
@@ -94,7 +94,7 @@ class Audit:
                 f"audit: wanted a file to write to, got {error.strerror}: {file}"
             ) from error
 
-    def write(self, entry: Entry) -> bool:
+    def write(self, entry: CallEntry) -> bool:
         """Write a call's line at once, so that lines of other processes do not mix with it.
 
         Return False if the line is lost.

@@ -23,18 +23,10 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from orchestrator.contract import (
-    DECODE,
-    DETECTOR,
-    MODEL,
-    PLATE_READER,
-    PREPARE,
-    READER,
-    RECTIFIER,
-)
+from orchestrator.contract import DECODE, DETECTOR, MODEL, PLATE_READER, PREPARE, READER, RECTIFIER
 from orchestrator.errors import PlateError
 from orchestrator.serving.gateway.errors import ANSWERED
-from orchestrator.serving.gateway.ops.audit import Entry
+from orchestrator.serving.gateway.ops.audit import CallEntry
 from orchestrator.serving.gateway.policy.admission import Counts
 from orchestrator.serving.gateway.policy.clients import KEY_PREFIX
 
@@ -148,7 +140,7 @@ class Metrics:
             for end in ENDS:
                 self._deaths.labels(model, end)
 
-    def note(self, protocol: str, entry: Entry) -> None:
+    def note(self, protocol: str, entry: CallEntry) -> None:
         """Count a call that ended.
 
         Args:

@@ -23,11 +23,7 @@ from orchestrator.serving.gateway.upstream.retry import RetryPolicy
 from orchestrator.serving.gateway.upstream.start_throttle import StartThrottle
 from orchestrator.serving.gateway.upstream.timed_cache import TimedCache
 from orchestrator.serving.protocol.gateway_events import TritonMoved, WorkerDied
-from orchestrator.serving.protocol.inference import (
-    InferenceRequest,
-    InferenceResponse,
-    Tensor,
-)
+from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from orchestrator.serving.protocol.kserve_grpc import RAW_INPUT, to_varint
 
 CHANNEL = [

@@ -99,7 +99,7 @@ def open_room(
 @contextmanager
 def open_with_keys(folder: Path) -> Iterator[Room]:
     """Open a room of a gateway that requires keys; the key of each entry is its name."""
-    keys = write_keys(
+    keys = write_key_tables(
         folder,
         gate="",
         desk='role = "viewer"\ngroups = ["north"]',
@@ -111,7 +111,7 @@ def open_with_keys(folder: Path) -> Iterator[Room]:
         yield room
 
 
-def write_keys(folder: Path, **keys: str) -> Path:
+def write_key_tables(folder: Path, **keys: str) -> Path:
     """Write a file of keys by their names, with more lines of their entries."""
     tables = (f'[{name}]\nsha256 = "{hash_of(name)}"\n{more}\n' for name, more in keys.items())
     file = folder / "keys.toml"

@@ -25,7 +25,7 @@ from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWa
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.camera_sources import Sources, make_tracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
-from tests.plate_cameras.control_room.access.rooms import TESTER, Room, open_room, write_keys
+from tests.plate_cameras.control_room.access.rooms import TESTER, Room, open_room, write_key_tables
 from tests.plate_cameras.sources.sent.vendor_messages import VENDORS, form, hikvision, picture
 from tests.plate_cameras.watching.fakes import ScriptedService, no_sleep
 
@@ -54,7 +54,7 @@ AXIS, OTHER = (VENDORS["axis"](text, JPEG) for text in ("A123BC77", "B777BB77"))
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    keys = write_keys(
+    keys = write_key_tables(
         tmp_path,
         camera='role = "sender"\ngroups = ["north"]',
         desk='role = "viewer"',

@@ -19,12 +19,7 @@ from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.people import people
 from plate_cameras.store.people.people import Person
 from plate_cameras.store.people.sessions import Sessions
-from tests.plate_cameras.control_room.access.rooms import (
-    OTHERS,
-    TESTER,
-    Room,
-    open_room,
-)
+from tests.plate_cameras.control_room.access.rooms import OTHERS, TESTER, Room, open_room
 from tests.samples import PROJECT
 
 KEY_OF_DESK = {"Authorization": "Bearer desk"}

@@ -17,7 +17,7 @@ from tests.plate_cameras.control_room.access.rooms import (
     HASH,
     PASSWORD,
     TESTER,
-    write_keys,
+    write_key_tables,
 )
 from tests.serving.gateway.conftest import GREY, Running, gateways
 
@@ -52,7 +52,7 @@ class SharedGateway:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedGateway]:
     folder = tmp_path_factory.mktemp("room")
     (folder / "CAMERAS.toml").write_text(CAMERAS)
-    keys = write_keys(folder, gate="")
+    keys = write_key_tables(folder, gate="")
     with closing(open_store(Store(), folder)) as store, gateways(folder) as begin:
         store.people.add(ANNA, HASH, TESTER)
         cameras = folder / "CAMERAS.toml"

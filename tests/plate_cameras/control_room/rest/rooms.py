@@ -12,13 +12,7 @@ from starlette.testclient import TestClient
 
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 from orchestrator.serving.gateway.policy.clients import Client
-from plate_cameras.configuration import (
-    Camera,
-    Configuration,
-    ControlRoomSettings,
-    Store,
-    Zone,
-)
+from plate_cameras.configuration import Camera, Configuration, ControlRoomSettings, Store, Zone
 from plate_cameras.control_room.access.principals import Principal, Role
 from plate_cameras.control_room.endpoint import ControlRoom
 from plate_cameras.control_room.extension import ControlRoomExtension

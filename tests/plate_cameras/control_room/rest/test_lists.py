@@ -11,12 +11,7 @@ import pytest
 from plate_cameras.store.errors import ChangedMeanwhile
 from plate_cameras.store.lists import list_file
 from plate_cameras.store.lists.file_contents import MAX_FILE_BYTES
-from tests.plate_cameras.control_room.rest.rooms import (
-    EDITOR,
-    OF_THE_EAST,
-    VIEWER,
-    Room,
-)
+from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, VIEWER, Room
 
 LIST = "/v1/lists/residents"
 CSV = {"content-type": "text/csv"}

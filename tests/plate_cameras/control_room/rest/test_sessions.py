@@ -18,7 +18,7 @@ from tests.plate_cameras.control_room.access.rooms import (
     PASSWORD,
     Room,
     open_room,
-    write_keys,
+    write_key_tables,
 )
 
 RIGHT = {"name": "anna", "password": PASSWORD}
@@ -279,7 +279,7 @@ def test_a_page_of_another_site_cannot_log_its_reader_in(
 def test_a_site_that_may_send_pictures_may_not_send_cookies_and_is_not_local(
     tmp_path: Path,
 ) -> None:
-    options = {"keys": write_keys(tmp_path), "wants_keys": True}
+    options = {"keys": write_key_tables(tmp_path), "wants_keys": True}
     with open_room(tmp_path, cors_origins=("https://shop.example",), **options) as room:
         room.log_in()
         headers = {**SHOP, "access-control-request-method": "POST"}

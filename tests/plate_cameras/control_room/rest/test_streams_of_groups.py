@@ -12,7 +12,7 @@ from orchestrator.serving.gateway.policy import api_keys
 from plate_cameras.control_room import endpoint, extension
 from plate_cameras.control_room.rest import streams
 from plate_cameras.store.people.people import Person
-from tests.plate_cameras.control_room.access.rooms import TESTER, Room, write_keys
+from tests.plate_cameras.control_room.access.rooms import TESTER, Room, write_key_tables
 from tests.plate_cameras.control_room.rest.two_groups import (
     LISTED,
     ROLES,
@@ -61,7 +61,7 @@ def write(room: Room, group: str, text: str) -> None:
 
 
 def write_key(folder: Path, role: str, group: str) -> None:
-    write_keys(folder, **{"south-viewer": f'role = "{role}"\ngroups = ["{group}"]'})
+    write_key_tables(folder, **{"south-viewer": f'role = "{role}"\ngroups = ["{group}"]'})
 
 
 def move_camera(folder: Path) -> None:
@@ -73,7 +73,9 @@ def move_camera(folder: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(lambda folder: write_keys(folder, office='role = "editor"'), id="no key"),
+        pytest.param(
+            lambda folder: write_key_tables(folder, office='role = "editor"'), id="no key"
+        ),
         pytest.param(lambda folder: write_key(folder, "editor", "south"), id="another role"),
         pytest.param(lambda folder: write_key(folder, "viewer", "zq7"), id="another group"),
         pytest.param(move_camera, id="a camera of others"),

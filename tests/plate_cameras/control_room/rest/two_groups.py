@@ -13,7 +13,13 @@ from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import FAILED, OPENED, GateOpening
 from plate_cameras.store.people.people import Person
 from plate_cameras.store.writing.live_tables import Areas, CameraState, Still
-from tests.plate_cameras.control_room.access.rooms import HASH, TESTER, Room, open_room, write_keys
+from tests.plate_cameras.control_room.access.rooms import (
+    HASH,
+    TESTER,
+    Room,
+    open_room,
+    write_key_tables,
+)
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
 
 TEXT, LISTED = "B234CD77", "C345EK77"
@@ -78,7 +84,7 @@ def open_two_groups(folder: Path) -> Iterator[Room]:
     """Open a room with keys of both groups, and with data of the south."""
     roles = {f"south-{role}": f'role = "{role}"\ngroups = ["south"]' for role in ROLES}
     zq7 = 'role = "administrator"\ngroups = ["zq7"]'
-    keys = write_keys(folder, **roles, office='role = "administrator"', **{"zq7-key": zq7})
+    keys = write_key_tables(folder, **roles, office='role = "administrator"', **{"zq7-key": zq7})
     people = (Person("south-person", "viewer", ("south",)), Person("root", "administrator"))
     cameras = settings_of("south") + settings_of("zq7") + SHARED_GATE
     options = {"keys": keys, "wants_keys": True, "triton_metrics": "http://127.0.0.1:1"}

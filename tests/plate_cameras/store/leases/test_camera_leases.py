@@ -9,7 +9,8 @@ from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.leases.camera_leases import FORGOTTEN_S, CameraLeases, read_clock, share_of
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import camera_leases, watchers
-from tests.plate_cameras.store.stored_events import Clock, read_column
+from tests.plate_cameras.store.stored_events import read_column
+from tests.virtual_time import Clock
 
 NAMES = ("a", "b", "c", "d", "e")
 

@@ -18,15 +18,11 @@ from plate_cameras.store.openings.gate_openings import OPENED
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.audit import AuditQuery
 from plate_cameras.store.scope import EVERYTHING, Scope
-from tests.plate_cameras.store.stored_events import REQUESTER, Clock, make_event
+from tests.plate_cameras.store.stored_events import REQUESTER, make_event, openings_of
+from tests.virtual_time import Clock
 
 CAMERAS = ("gate",)
 ID = "0c0ffee0-0000-4000-8000-000000000000"
-
-
-def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
-    page = store.openings.page(EVERYTHING).openings
-    return [(opening.outcome, opening.reason, opening.person) for opening in page]
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from plate_cameras.store.people.sessions import MAX_PER_PERSON
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import login_attempts, searches, sessions
-from tests.plate_cameras.store.stored_events import NOW_S, Clock, read_column, read_rows
+from tests.plate_cameras.store.stored_events import NOW_S, read_column, read_rows
+from tests.virtual_time import Clock
 
 ANNA, BORIS = Person("anna", "administrator"), Person("boris", "viewer", ("north", "юг"))
 REQUESTER = Requester("tester", "test")

@@ -19,7 +19,8 @@ from plate_cameras.store.tables.bounded_calls import BoundedCalls
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.postgresql_connections import StepLimits, shut_down
 from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
-from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, Clock, find_ids, make_event
+from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
+from tests.virtual_time import Clock
 from tests.waiting import until
 
 AWAY_S = 10.0

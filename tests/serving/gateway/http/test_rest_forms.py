@@ -6,12 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.errors import (
-    Cancelled,
-    ParameterError,
-    PictureError,
-    ServerError,
-)
+from orchestrator.errors import Cancelled, ParameterError, PictureError, ServerError
 from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
 from orchestrator.serving.gateway.http.multipart import FormError
 from orchestrator.serving.gateway.http.rest import RestRequest, read, recognize

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.serving.gateway.ops.audit import Audit, Entry, line_of
+from orchestrator.serving.gateway.ops.audit import Audit, CallEntry, line_of
 from tests.samples import PROJECT
 from tests.virtual_time import Clock
 
-ENTRY = Entry("key:north", "infer", "plate_recognition", "7", 200, "ok", 12.34, 1024, 2)
+ENTRY = CallEntry("key:north", "infer", "plate_recognition", "7", 200, "ok", 12.34, 1024, 2)
 NOON = 1795348800.5  # 2026-11-22T12:00:00.5Z
 
 
@@ -54,25 +54,25 @@ def test_a_line_names_client_request_outcome_and_time_for_the_file_s_owner(tmp_p
     ["a\nb", "a\r\nb", "\u2028b", '"}\n{"client": "x"}', "\x00\x1b[2J", "\ud800", "é" * 3],
 )
 def test_a_callers_text_never_makes_another_line(text: str) -> None:
-    line = line_of(Entry("a", kind=text, id=text), NOON)
+    line = line_of(CallEntry("a", kind=text, id=text), NOON)
     assert (line.count(b"\n"), len(line.decode("ascii").splitlines())) == (1, 1)
     assert (json.loads(line)["id"], json.loads(line)["what"]) == (text, text)
 
 
 def test_a_callers_texts_are_cut_off() -> None:
     worst = "\U0001f600" * 1_000_000  # twelve signs each in JSON
-    line = line_of(Entry("2001:db8:1:2::/64", worst, worst, worst, reason="not served"), NOON)
+    line = line_of(CallEntry("2001:db8:1:2::/64", worst, worst, worst, reason="not served"), NOON)
     assert len(line) <= 4096
     assert len(json.loads(line)["id"]) == 100
 
 
 def test_several_writers_share_a_file(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
-    file.write_bytes(line_of(Entry("before", "infer"), NOON))
+    file.write_bytes(line_of(CallEntry("before", "infer"), NOON))
     with closing(Audit(file)) as first, closing(Audit(file)) as second:
-        first.write(Entry("one", "infer"))
-        second.write(Entry("other", "infer"))
-        first.write(Entry("one", "infer"))
+        first.write(CallEntry("one", "infer"))
+        second.write(CallEntry("other", "infer"))
+        first.write(CallEntry("one", "infer"))
     assert lines_of(file) == ["before", "one", "other", "one"]
 
 
@@ -80,13 +80,13 @@ def test_several_writers_share_a_file(tmp_path: Path) -> None:
 def test_a_file_that_was_moved_away_is_opened_anew(tmp_path: Path, *, is_made_anew: bool) -> None:
     file, old, clock = tmp_path / "audit.jsonl", tmp_path / "audit.1", Clock(0.0)
     audit = Audit(file, clock)
-    audit.write(Entry("first", "infer"))
+    audit.write(CallEntry("first", "infer"))
     file.rename(old)
     file.open("ab" if is_made_anew else "xb").close()
-    clock.now = 0.9
-    audit.write(Entry("soon", "infer"))
-    clock.now = 1.0
-    audit.write(Entry("later", "infer"))
+    clock.now_s = 0.9
+    audit.write(CallEntry("soon", "infer"))
+    clock.now_s = 1.0
+    audit.write(CallEntry("later", "infer"))
     assert (lines_of(old), lines_of(file)) == (["first", "soon"], ["later"])
     audit.close()
 
@@ -101,10 +101,10 @@ def test_lines_without_a_folder_are_lost_until_it_is_back(tmp_path: Path) -> Non
     file.parent.mkdir()
     audit = Audit(file, clock)
     shutil.rmtree(file.parent)
-    clock.now = 1.0
+    clock.now_s = 1.0
     assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
     file.parent.mkdir()
-    assert audit.write(Entry("later", "infer"))
+    assert audit.write(CallEntry("later", "infer"))
     assert lines_of(file) == ["later"]
     audit.close()
 
@@ -118,11 +118,11 @@ def test_a_full_disk_loses_lines_and_says_so_once_until_there_is_room(
     assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
     assert caplog.messages == ["the audit loses lines: No space left on device"]
     file.unlink()
-    clock.now = 1.0
+    clock.now_s = 1.0
     assert audit.write(ENTRY) is True
     file.unlink()
     file.symlink_to("/dev/full")
-    clock.now = 2.0
+    clock.now_s = 2.0
     assert audit.write(ENTRY) is False
     assert len(caplog.messages) == 2
     audit.close()
@@ -145,8 +145,8 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     audit = Audit(file)
     with largest_file(50):
-        assert audit.write(Entry("cut", "infer")) is False
-    assert audit.write(Entry("whole", "infer")) is True
+        assert audit.write(CallEntry("cut", "infer")) is False
+    assert audit.write(CallEntry("whole", "infer")) is True
     cut, whole = file.read_text().splitlines()
     assert (len(cut), json.loads(whole)["client"]) == (50, "whole")
     audit.close()
@@ -154,11 +154,11 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
 
 START = """
 import os, sys
-from orchestrator.serving.gateway.ops.audit import Audit, Entry
+from orchestrator.serving.gateway.ops.audit import Audit, CallEntry
 audit = Audit(None)
 """
 PIPE = "gone, full = os.pipe()\nos.dup2(full, 1)\n"
-LINE = "audit.write(Entry('a', 'infer'))"
+LINE = "audit.write(CallEntry('a', 'infer'))"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.serving.gateway.errors import QuotaExceeded, outcome_of
-from orchestrator.serving.gateway.ops.audit import Entry
+from orchestrator.serving.gateway.ops.audit import CallEntry
 from orchestrator.serving.gateway.ops.metrics import Metrics, join
 from orchestrator.serving.gateway.policy.admission import Counts
 from tests.samples import PROJECT
@@ -45,10 +45,10 @@ def test_every_reason_is_there_before_the_first_call() -> None:
 
 def test_a_call_is_counted_by_front_model_and_key_and_a_refused_one_by_its_reason() -> None:
     metrics = make()
-    entry = Entry("key:north", "x", "plate_recognition", ms=2500, bytes=10, plates=3)
+    entry = CallEntry("key:north", "x", "plate_recognition", ms=2500, bytes=10, plates=3)
     metrics.note("rest", entry)
     reason = outcome_of(QuotaExceeded("too many")).reason
-    metrics.note("kserve-grpc", Entry("192.0.2.1", "x", "plate_reader", reason=reason, ms=1000))
+    metrics.note("kserve-grpc", CallEntry("192.0.2.1", "x", "plate_reader", reason=reason, ms=1000))
     samples = samples_of(metrics.render())
     assert {name: value for name, value in samples.items() if "bucket" not in name} == {
         "calls_total['rest', 'plate_recognition', 'ok']": 1,
@@ -78,13 +78,13 @@ def test_the_state_of_the_moment_connections_and_lost_lines_are_told() -> None:
 @pytest.mark.parametrize(
     "entry_of",
     [
-        pytest.param(lambda text: Entry("a", "x", text), id="models"),
-        pytest.param(lambda text: Entry("a", "x", reason=text), id="reasons"),
-        pytest.param(lambda text: Entry(f"10.0.{text}.1", "x"), id="addresses"),
-        pytest.param(lambda text: Entry("a", text, id=text), id="texts"),
+        pytest.param(lambda text: CallEntry("a", "x", text), id="models"),
+        pytest.param(lambda text: CallEntry("a", "x", reason=text), id="reasons"),
+        pytest.param(lambda text: CallEntry(f"10.0.{text}.1", "x"), id="addresses"),
+        pytest.param(lambda text: CallEntry("a", text, id=text), id="texts"),
     ],
 )
-def test_no_caller_makes_a_label(entry_of: Callable[[str], Entry]) -> None:
+def test_no_caller_makes_a_label(entry_of: Callable[[str], CallEntry]) -> None:
     metrics = make()
     fewest = metrics.render().count(b"\n")
     for number in range(3000):
@@ -95,7 +95,7 @@ def test_no_caller_makes_a_label(entry_of: Callable[[str], Entry]) -> None:
 def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
     metrics = make()
     for number in (*range(3000), 0):
-        metrics.note("rest", Entry(f"key:k{number}", "x"))
+        metrics.note("rest", CallEntry(f"key:k{number}", "x"))
     samples = samples_of(metrics.render())
     by_key = {name: value for name, value in samples.items() if name.startswith("calls_by_key")}
     assert (len(by_key), by_key["calls_by_key_total['other', 'ok']"]) == (1001, 2000)
@@ -108,7 +108,7 @@ def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
 
 def test_an_unknown_front_is_other_and_two_gateways_in_one_process_share_nothing() -> None:
     first, second = make(), make()
-    first.note("smtp", Entry("a", "x"))
+    first.note("smtp", CallEntry("a", "x"))
     assert samples_of(first.render())["calls_total['other', 'other', 'ok']"] == 1
     assert "calls_total['other', 'other', 'ok']" not in samples_of(second.render())
 
@@ -146,11 +146,11 @@ def test_both_pages_are_one_without_series_of_ours_from_triton(
 GATEWAY = """
 import os, sys
 from orchestrator.serving.gateway.policy.admission import Counts
-from orchestrator.serving.gateway.ops.audit import Entry
+from orchestrator.serving.gateway.ops.audit import CallEntry
 from orchestrator.serving.gateway.ops.metrics import Metrics
 
 metrics = Metrics(lambda: Counts(1, 0, 0, 0, 0))
-metrics.note("rest", Entry("key:north", "x", "plate_reader", ms=50, bytes=10, plates=2))
+metrics.note("rest", CallEntry("key:north", "x", "plate_reader", ms=50, bytes=10, plates=2))
 metrics.connections.set(3)
 metrics.note_key_ends({"north": 60.0})
 metrics.note_certificate("chain.pem", 30.0)
@@ -183,7 +183,7 @@ def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) 
     ends = ("key_expires_in_seconds['north']", "certificate_expires_in_seconds['chain.pem']")
     assert [samples[end] for end in ends] == [60, 30]
     alone = make()
-    alone.note("rest", Entry("key:north", "x", "plate_reader"))
+    alone.note("rest", CallEntry("key:north", "x", "plate_reader"))
     alone.note_key_ends({"north": 60.0})
     alone.note_certificate("chain.pem", 30.0)
     assert sorted(families_of(page)) == sorted(families_of(alone.render()))

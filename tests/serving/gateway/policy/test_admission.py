@@ -42,7 +42,7 @@ def test_one_second_of_a_client_s_calls_may_come_at_once_and_the_next_when_the_r
         enter_often(admitting, client(rate=rate), 1)
     assert refused.value.retry_after_s == pytest.approx(1 / rate)
     enter_often(admitting, client("another", rate=rate), 1)
-    clock.now += 1 / rate
+    clock.now_s += 1 / rate
     enter_often(admitting, client(rate=rate), 1)
     with pytest.raises(QuotaExceeded, match="calls a second"):
         enter_often(admitting, client(rate=rate), 1)
@@ -134,7 +134,7 @@ async def test_the_first_rejections_of_a_second_are_sent_at_once() -> None:
     tasks[-1].cancel()  # its client hangs up
     await settle()
     assert (sleeper.pauses_s, admitting.counts().delayed_rejections) == ([1.0] * 3, 2)
-    clock.now += 1
+    clock.now_s += 1
     assert [task.done() for task in await reject(admitting, ["a"] * 20)] == [True] * 20
     sleeper.wake.set()
     await asyncio.gather(*tasks[:-1])

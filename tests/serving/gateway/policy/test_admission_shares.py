@@ -64,7 +64,7 @@ async def test_a_picture_counts_as_the_calls_that_it_costs() -> None:
     await turn(5.0)
     with pytest.raises(QuotaExceeded, match="calls a second: wanted at most 10"):
         await turn(1.0)
-    clock.now += 0.1
+    clock.now_s += 0.1
     await turn(1.0)
 
 
@@ -192,7 +192,7 @@ class TestUploads:
     def slots(self, count: int) -> tuple[Slots, list[Slot], list[str]]:
         """Return slots, each of another client and receiving since second 0."""
         self.clock = Clock()
-        self.clock.now = 0.0
+        self.clock.now_s = 0.0
         slots = Slots(Limits(calls=50, memory_mb=8, body_mb=4), self.clock)
         evicted_names = list[str]()
         uploads = [Slot(client(f"c{number}"), is_receiving=True) for number in range(count)]
@@ -202,7 +202,7 @@ class TestUploads:
         return slots, uploads, evicted_names
 
     def reserve_at(self, now_s: float, slots: Slots, slot: Slot, size: int) -> None:
-        self.clock.now = now_s
+        self.clock.now_s = now_s
         slots.reserve(slot, size)
 
     def test_announced_bodies_take_nothing_before_they_arrive(self) -> None:
@@ -222,7 +222,7 @@ class TestUploads:
             slots.add(slot)
         with pytest.raises(ServiceFull, match="all places"):  # too early to tell
             slots.add(Slot(client("c")))
-        self.clock.now = 1.1
+        self.clock.now_s = 1.1
         slots.reserve(uploads[0], 4 * MIB)  # the only one that sends
         slots.add(Slot(client("c")))
         assert evicted == ["b"]

@@ -12,13 +12,7 @@ import pytest
 from orchestrator.errors import SettingsError
 from orchestrator.serving.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.gateway.policy.api_keys import (
-    Key,
-    KeyFile,
-    Keys,
-    parse_keys,
-    read_keys,
-)
+from orchestrator.serving.gateway.policy.api_keys import Key, KeyFile, Keys, parse_keys, read_keys
 from orchestrator.serving.gateway.policy.authentication import authenticate
 from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL, Client, client_at
 from tests.virtual_time import Clock
@@ -121,9 +115,9 @@ def test_a_file_that_changed_is_read_again_after_a_while(tmp_path: Path) -> None
     key_file = KeyFile(file, clock)
     file.write_text(table("b", "k"))  # as long as before
     os.utime(file, (1, 1))
-    clock.now = 4.9
+    clock.now_s = 4.9
     assert [*key_file.keys().by_name] == ["a"]
-    clock.now = 5.0
+    clock.now_s = 5.0
     assert [*key_file.keys().by_name] == ["b"]
 
 
@@ -141,16 +135,16 @@ def test_no_key_is_accepted_while_the_file_is_broken(
     file.write_text(table("a", "k"))
     key_file = KeyFile(file, clock)
     spoil(file)
-    clock.now = 5.0
+    clock.now_s = 5.0
     with caplog.at_level(logging.ERROR):
-        for clock.now in (5.0, 10.0):
+        for clock.now_s in (5.0, 10.0):
             with pytest.raises(KeysUnavailable, match="cannot read its file of keys"):
                 key_file.keys()
     assert key_file.is_broken
     assert len(caplog.messages) == 1
     assert caplog.messages[0].endswith("; no key is accepted until the file of keys is mended")
     file.write_text(table("b", "k"))
-    clock.now = 15.0
+    clock.now_s = 15.0
     assert [*key_file.keys().by_name] == ["b"]
     assert not key_file.is_broken
 

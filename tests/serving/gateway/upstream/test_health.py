@@ -10,7 +10,7 @@ from orchestrator.serving.protocol.inference import InferenceRequest, InferenceR
 TEXT = "A123BC77"
 
 
-class FakeService:
+class FakeHealth:
     """A service that answers calls in turn; the test sets the time."""
 
     def __init__(self, *answers: str | Exception) -> None:
@@ -48,7 +48,7 @@ class FakeService:
 async def test_a_service_that_reads_the_plate_is_ready(
     text: str, answer: str | Exception, *, is_ready: bool
 ) -> None:
-    service = FakeService(answer)
+    service = FakeHealth(answer)
     canary = service.canary(text)
     assert (canary.is_alive(), canary.is_ready()) == (True, False)  # never asked
     await canary.check()
@@ -65,7 +65,7 @@ async def test_a_service_that_reads_the_plate_is_ready(
 async def test_what_was_read_long_ago_no_longer_counts(
     later_s: float, *, is_alive: bool, is_ready: bool
 ) -> None:
-    service = FakeService(TEXT, ServerError("away"))
+    service = FakeHealth(TEXT, ServerError("away"))
     canary = service.canary()
     await canary.check()
     service.now += later_s

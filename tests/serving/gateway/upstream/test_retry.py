@@ -10,11 +10,7 @@ from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
 from orchestrator.serving.gateway.errors import DeadlineExceeded, HarmfulRequest
 from orchestrator.serving.gateway.upstream import retry
-from orchestrator.serving.gateway.upstream.retry import (
-    MAX_DURATION_S,
-    RetryPolicy,
-    fingerprint_of,
-)
+from orchestrator.serving.gateway.upstream.retry import MAX_DURATION_S, RetryPolicy, fingerprint_of
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from tests.virtual_time import run_virtually
 

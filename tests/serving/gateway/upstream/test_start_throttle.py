@@ -77,7 +77,7 @@ async def test_a_start_without_an_end_throttles_calls_for_a_while(
 ) -> None:
     story = Story()
     story.throttle.begin("stn", is_last=True)
-    story.clock.now += after_s
+    story.clock.now_s += after_s
     assert await story.most() == most
 
 

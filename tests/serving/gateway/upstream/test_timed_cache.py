@@ -27,7 +27,7 @@ class CountedCache:
 async def test_an_answer_is_good_for_its_time() -> None:
     cache = CountedCache()
     assert [await cache.get("a"), await cache.get("a")] == ["a 1", "a 1"]
-    cache.clock.now += 10
+    cache.clock.now_s += 10
     assert await cache.get("a") == "a 1"
     assert await cache.get("a", ttl_s=9) == "a 2"
 
@@ -36,7 +36,7 @@ async def test_of_too_many_answers_the_oldest_is_dropped() -> None:
     cache = CountedCache(max_answers=3)
     for key in (1, 2, 3):
         await cache.get(key)
-    cache.clock.now += 11
+    cache.clock.now_s += 11
     await cache.get(1)  # asked again, so no longer the oldest
     for key in range(4, 1000):
         await cache.get(key)

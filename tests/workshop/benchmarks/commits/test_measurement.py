@@ -25,7 +25,7 @@ PLATES = {BASE: 1, HEAD: 2}
 
 
 @dataclass
-class FakeService:
+class MeasuredService:
     """A service in this process; `calls` has the side of each call that any service got."""
 
     side: str
@@ -61,9 +61,9 @@ class FakeService:
 
 
 @contextmanager
-def run_services() -> Iterator[dict[str, FakeService]]:
+def run_services() -> Iterator[dict[str, MeasuredService]]:
     calls: list[str] = []
-    services = {side: FakeService(side, calls) for side in (BASE, HEAD)}
+    services = {side: MeasuredService(side, calls) for side in (BASE, HEAD)}
     with services[BASE].run(), services[HEAD].run():
         yield services
 

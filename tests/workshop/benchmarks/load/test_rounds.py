@@ -13,7 +13,7 @@ from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, repeat, s
 CALL_S = 0.01
 
 
-class Clock:
+class WorkClock:
     """A clock that moves only when a call spends time."""
 
     def __init__(self) -> None:
@@ -29,8 +29,8 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> WorkClock:
+    clock = WorkClock()
     monkeypatch.setattr(closed_loop, "time", clock)
     return clock
 

@@ -17,12 +17,7 @@ from workshop.benchmarks.soak.report import (
     list_roles,
 )
 from workshop.benchmarks.soak.samples import Calls, HeldResources, Sample, plot_samples, tabulate
-from workshop.benchmarks.soak.trends import (
-    Allowance,
-    Array,
-    judge,
-    judge_drift,
-)
+from workshop.benchmarks.soak.trends import Allowance, Array, judge, judge_drift
 from workshop.reporting.machine import Machine
 
 MACHINE = Machine("a CPU", 2, 2**30, None, "Linux", "3.11", None, {})

@@ -1,10 +1,7 @@
 import shutil
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import cv2
-import numpy as np
 import pytest
 import torch
 
@@ -13,85 +10,25 @@ from orchestrator.formats.plate_formats import russian
 from orchestrator.host.toml_files import read_table
 from orchestrator.networks.export import load
 from orchestrator.networks.weights import WEIGHTS
+from tests.workshop.training.reader.small_runs import (
+    FEW_CORNERS,
+    ONE_STEP,
+    QUICK,
+    Finished,
+    interrupt_at,
+    quick,
+    write_crops,
+)
 from workshop.rendering.samples.synth import render_samples
-from workshop.rendering.samples.troubles import TROUBLES
-from workshop.reporting.files import read_report
 from workshop.training.reader import finishing
 from workshop.training.reader import reader_training as reader
 from workshop.training.reader.examination import Check
-from workshop.training.reader.finishing import RunRecord
-from workshop.training.reader.reader_recipe import (
-    SHIPPED,
-    CornerSchedule,
-    ReaderData,
-    ReaderRecipe,
-    ReaderSchedule,
-)
+from workshop.training.reader.reader_recipe import CornerSchedule, ReaderData, ReaderRecipe
 from workshop.training.reader.reader_trainer import ReaderTrainer
 from workshop.training.reader.reader_training import run
 from workshop.training.runs import Stopwatch
 
-pytestmark = pytest.mark.server
-
-FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
-QUICK = ReaderSchedule(
-    steps=4,
-    batch=4,
-    real_share=0.5,
-    pool=6,
-    typical=4,
-    checked=2,
-    warm_up=1,
-    save_every=2,
-    calibrated=6,
-)
-ONE_STEP = replace(QUICK, steps=1)
-
-
-def count_rows(rows: Sequence[object], folder: Path) -> None:
-    (folder / "metrics.png").write_text(str(len(rows)))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def little() -> Iterator[None]:
-    """Few temperatures to calibrate with, one canary to choose from, and no diagram."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "workshop.training.reader.calibration.TEMPERATURES", np.geomspace(0.3, 3.0, 3)
-        )
-        patch.setattr("workshop.training.canaries.TRIES", 1)
-        patch.setattr("workshop.training.reader.examination.draw_reader", count_rows)
-        yield
-
-
-@pytest.fixture
-def only_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs end with their last checkpoint: no calibration, no canary."""
-    monkeypatch.setattr(finishing, "choose_plates", lambda *_: None)
-    monkeypatch.setattr(reader, "write_canary", lambda *_: None)
-
-
-def quick(data: ReaderData, training: ReaderSchedule = QUICK) -> ReaderRecipe:
-    return ReaderRecipe(data=data, training=training, corners=FEW_CORNERS)
-
-
-def write_crops(folder: Path, text: str = "A{:03d}AA77") -> ReaderData:
-    """Write twelve made-up crops of twelve photos, one of which is held out."""
-    picture = np.random.default_rng(0).integers(0, 255, (56, 220, 3)).astype(np.uint8)
-    rows = ["crop,text"]
-    for number in range(1, 13):
-        cv2.imwrite(str(folder / f"{number}_1.png"), picture)
-        rows.append(f"{number}_1.png,{text.format(number)}")
-    (folder / "labels.csv").write_text("\n".join(rows))
-    return ReaderData(folder, folder / "labels.csv")
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> ReaderData:
-    return write_crops(tmp_path)
-
-
-Finished = tuple[ReaderData, Path]
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("little")]
 
 
 @pytest.fixture(scope="module")
@@ -109,22 +46,6 @@ def steps_of(out: Path) -> list[str]:
     return [row.split(",")[0] for row in (out / "metrics.csv").read_text().splitlines()[1:]]
 
 
-def interrupt_at(step: int, recipe: ReaderRecipe, out: Path) -> None:
-    """Begin a run, and break it off before a step."""
-
-    def interrupt(
-        trainer: ReaderTrainer, batch: object, train_on: object = ReaderTrainer.train_on
-    ) -> float:
-        if trainer.step == step:
-            raise KeyboardInterrupt
-        return train_on(trainer, batch)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ReaderTrainer, "train_on", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            run(recipe, out, resume=False)
-
-
 @pytest.mark.usefixtures("only_trained")
 def test_a_resumed_run_with_workers_is_the_same_as_one_without_a_break(
     tmp_path: Path, finished_run: Finished
@@ -138,79 +59,6 @@ def test_a_resumed_run_with_workers_is_the_same_as_one_without_a_break(
     assert first["step"] == second["step"] == 4
     torch.testing.assert_close(second["reader"], first["reader"], rtol=0, atol=0)
     torch.testing.assert_close(second["average"], first["average"], rtol=0, atol=0)
-    assert (tmp_path / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
-
-
-def rehearsal(data: ReaderData) -> ReaderRecipe:
-    """The project's recipe for a GPU in tiny sizes; the teacher has learned after three steps."""
-    recipe = read_table(ReaderRecipe, SHIPPED / "reader_card.toml").rehearsal()
-    training = replace(
-        recipe.training, save_every=2, workers=0, batch=4, pool=8, typical=8, checked=4,
-        calibrated=6,
-    )  # fmt: skip
-    return replace(
-        recipe,
-        data=replace(recipe.data, crops=data.crops, labels=data.labels),
-        training=training,
-        teacher=replace(recipe.teacher, width=2),
-    )
-
-
-@pytest.fixture(scope="module")
-def rehearsed(tmp_path_factory: pytest.TempPathFactory, little: None) -> Finished:
-    """The data and the folder of a whole rehearsal."""
-    folder = tmp_path_factory.mktemp("rehearsed")
-    data = write_crops(folder)
-    run(rehearsal(data), folder / "run", resume=False)
-    return data, folder / "run"
-
-
-def test_a_rehearsal_measures_every_set_and_ships_the_mean_that_reads_most(
-    rehearsed: Finished,
-) -> None:
-    _, out = rehearsed
-    record = read_report(RunRecord, out / "run.json")
-    sets = {"rendered", "two lines", "held out"} | {f"held out, {name}" for name in TROUBLES}
-    assert set(record.plates) == set(record.means[0].read) == sets
-    assert [mean.share for mean in record.means] == [1.0, 0.85, 0.7, 0.5]
-    assert record.share == max(record.means, key=lambda mean: mean.score).share
-    state = torch.load(out / "checkpoint.pt", weights_only=True)
-    stn = torch.load(out / "stn.pth", weights_only=True)
-    new, start = (state[part] for part in ("average", "start"))
-    expected_weight = (
-        record.share * new["module.stn.fc_loc.0.weight"]
-        + (1 - record.share) * start["stn.fc_loc.0.weight"]
-    )
-    torch.testing.assert_close(stn["fc_loc.0.weight"], expected_weight, rtol=0, atol=1e-6)
-    assert record.steps == 6
-    assert record.weights.keys() == {"stn.pth", "lprnet.pth"}
-
-
-def test_a_teacher_is_in_the_checkpoint_and_in_no_file_that_is_served(rehearsed: Finished) -> None:
-    _, out = rehearsed
-    assert "teacher_average" in torch.load(out / "checkpoint.pt", weights_only=True)
-    listed_files = [line.split()[1] for line in (out / "SHA256SUMS").read_text().splitlines()]
-    shapes = {
-        name: len(torch.load(out / name, weights_only=True)) for name in ("stn.pth", "lprnet.pth")
-    }
-    assert shapes == {name: len(torch.load(WEIGHTS / name, weights_only=True)) for name in shapes}
-    assert {name for name in listed_files if name.endswith((".pt", ".pth"))} == {*shapes, "yolo.pt"}
-
-
-@pytest.mark.usefixtures("only_trained")
-@pytest.mark.parametrize("step", [3, 5], ids=["while the teacher learns", "after that"])
-def test_a_rehearsal_that_is_cut_off_goes_on_as_if_it_were_not(
-    tmp_path: Path, rehearsed: Finished, step: int
-) -> None:
-    data, whole = rehearsed
-    interrupt_at(step, rehearsal(data), tmp_path)
-    assert torch.load(tmp_path / "checkpoint.pt", weights_only=True)["step"] == step - 1
-    run(rehearsal(data), tmp_path, resume=True)
-    first, second = (
-        torch.load(folder / "checkpoint.pt", weights_only=True) for folder in (whole, tmp_path)
-    )
-    for part in ("step", "reader", "average", "teacher_average", "is_taught"):
-        torch.testing.assert_close(second[part], first[part], rtol=0, atol=0)
     assert (tmp_path / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
 
 
