@@ -145,13 +145,13 @@ def map_region(picture: Array, frame: Array, room_px: int = 1) -> tuple[Array, A
         frame: float32 [2, 3].
         room_px: Pixels around the frame's bounds; the part has at least one pixel.
     """
-    height, width = picture.shape[:2]
-    xs, ys = corners_of(frame[None])[0].T.tolist()
-    x0 = min(max(math.floor(min(xs)) - room_px, 0), width - 1)
-    y0 = min(max(math.floor(min(ys)) - room_px, 0), height - 1)
-    x1 = max(min(math.ceil(max(xs)) + room_px, width), x0 + 1)
-    y1 = max(min(math.ceil(max(ys)) + room_px, height), y0 + 1)
-    scale = np.array([[2 / (x1 - x0)], [2 / (y1 - y0)]], np.float32)
-    theta = frame * scale
-    theta[:, 2] -= np.array([x0, y0], np.float32) * scale[:, 0] + 1
-    return picture[y0:y1, x0:x1], theta
+    bounds, theta = [], []
+    for (x, y, middle), side in zip(frame.tolist(), picture.shape[1::-1], strict=True):
+        reach = abs(x) + abs(y)
+        low = min(max(math.floor(middle - reach) - room_px, 0), side - 1)
+        high = max(min(math.ceil(middle + reach) + room_px, side), low + 1)
+        scale = 2 / (high - low)
+        bounds.append(slice(low, high))
+        theta.append((x * scale, y * scale, (middle - low) * scale - 1))
+    columns, rows = bounds
+    return picture[rows, columns], np.array(theta, np.float32)

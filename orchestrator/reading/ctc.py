@@ -5,7 +5,7 @@ Source: Graves et al. 2006 (CTC); Hannun et al. 2014 (prefix beam search).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -81,9 +81,9 @@ def decode(
     if not np.isfinite(logits).all():
         raise ModelError("logits: wanted finite numbers, got NaN or infinity")
     lattices = softmax(np.asarray(logits, np.float64) / temperature).transpose(0, 2, 1)
+    paths, texts = best_paths(lattices, grammar.alphabet), beam_search(lattices, grammar)
     return [
-        Reading(*best_path(lattice, grammar.alphabet), candidates, lines)
-        for lattice, candidates in zip(lattices, beam_search(lattices, grammar), strict=True)
+        Reading(*path, candidates, lines) for path, candidates in zip(paths, texts, strict=True)
     ]
 
 
@@ -99,20 +99,22 @@ def collapse(classes: Iterable[int], blank: int) -> list[int]:
     return [c for c, _ in groupby(classes) if c != blank]
 
 
-def best_path(lattice: Probs, alphabet: str) -> tuple[str, tuple[float, ...]]:
+def best_paths(lattices: Probs, alphabet: str) -> Iterator[tuple[str, tuple[float, ...]]]:
     """Collapse the likeliest class of each step.
 
     Args:
-        lattice: [T, C] probabilities.
+        lattices: [N, T, C] probabilities.
         alphabet: The characters of the classes before the blank.
 
-    Returns:
-        The text and, per character, the highest probability among the steps merged into it.
+    Yields:
+        For each plate the text and, per character, the highest probability among the steps merged
+        into it.
     """
-    steps = zip(lattice.argmax(axis=1).tolist(), lattice.max(axis=1).tolist(), strict=True)
-    runs = [max(run) for _, run in groupby(steps, key=itemgetter(0))]  # all of one class
-    chars = [(alphabet[c], p) for c, p in runs if c != len(alphabet)]
-    return "".join([char for char, _ in chars]), tuple([p for _, p in chars])
+    classes, probs = lattices.argmax(axis=2).tolist(), lattices.max(axis=2).tolist()
+    for steps in map(zip, classes, probs):
+        runs = [max(run) for _, run in groupby(steps, key=itemgetter(0))]  # all of one class
+        chars = [(alphabet[c], p) for c, p in runs if c != len(alphabet)]
+        yield "".join([char for char, _ in chars]), tuple([p for _, p in chars])
 
 
 def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -> list[Candidates]:
@@ -128,11 +130,12 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         grammar's regions and rare formats are part of it.
     """
     likeliest = np.argsort(-lattices[:, :, :-1], axis=2)[:, :, :CLASSES_TRIED].tolist()
+    negligible = (NEGLIGIBLE * lattices.max(axis=2)).tolist()
     candidates, every_layout = [], (1 << len(grammar.layouts)) - 1
-    for steps in zip(lattices.tolist(), likeliest, strict=True):
+    for steps in zip(lattices.tolist(), likeliest, negligible, strict=True):
         beams: list[Beam] = [(1.0, "", -1, every_layout, 1.0, 0.0)]
-        for probs, classes in zip(*steps, strict=True):
-            beams = _extend(beams, probs, classes, grammar)[:width]
+        for probs, classes, share in zip(*steps, strict=True):
+            beams = _extend(beams, probs, classes, share, grammar)[:width]
         texts = [
             (total, text, layouts)
             for total, text, _, alive, _, _ in beams
@@ -165,7 +168,11 @@ def weigh(texts: Sequence[tuple[float, str, int]], grammar: Grammar) -> Candidat
 
 
 def _extend(
-    beams: Sequence[Beam], probs: Sequence[float], likeliest: Sequence[int], grammar: Grammar
+    beams: Sequence[Beam],
+    probs: Sequence[float],
+    likeliest: Sequence[int],
+    negligible: float,
+    grammar: Grammar,
 ) -> list[Beam]:
     """Let every prefix stay or grow by one class; return them all, the likeliest first.
 
@@ -185,23 +192,26 @@ def _extend(
         beams: Prefixes before the step, the likeliest first.
         probs: Probability of each class.
         likeliest: The classes to grow by, the likeliest first.
+        negligible: Classes that are less likely do not grow. Prefixes less likely than the
+            likeliest one by this factor are dropped.
         grammar: The allowed texts.
     """
-    min_prob, alphabet = NEGLIGIBLE * beams[0][0] * max(probs) if beams else 0.0, grammar.alphabet
-    grown: dict[str, tuple[float, int, int]] = {}
-    for total, text, last, alive, blank, _ in beams:
-        after = grammar.after[len(text)]
-        for char in likeliest:
-            prob = probs[char]
+    min_prob = negligible * beams[0][0] if beams else 0.0
+    alphabet, after = grammar.alphabet, grammar.after
+    extended: dict[str, Beam] = {}
+    for char in likeliest:
+        prob = probs[char]
+        if prob < negligible:
+            break
+        for total, text, last, alive, blank, _ in beams:
             if total * prob < min_prob:
                 break
-            if layouts := alive & after[char]:
-                new_prob = (blank if char == last else total) * prob
-                grown[text + alphabet[char]] = new_prob, char, layouts
-    extended: list[Beam] = []
+            if layouts := alive & after[len(text)][char]:
+                grown, in_char = text + alphabet[char], (blank if char == last else total) * prob
+                extended[grown] = in_char, grown, char, layouts, 0.0, in_char
     for total, text, last, alive, _, in_char in beams:
-        merged_prob, *_ = grown.pop(text, (0.0,))
-        blank, in_char = total * probs[-1], in_char * probs[last] + merged_prob
-        extended.append((blank + in_char, text, last, alive, blank, in_char))
-    extended += [(p, text, last, alive, 0.0, p) for text, (p, last, alive) in grown.items()]
-    return sorted((beam for beam in extended if beam[0] > min_prob), reverse=True)
+        blank, in_char = total * probs[-1], in_char * probs[last]
+        if text in extended:
+            in_char += extended[text][0]
+        extended[text] = blank + in_char, text, last, alive, blank, in_char
+    return sorted([beam for beam in extended.values() if beam[0] > min_prob], reverse=True)

@@ -63,7 +63,7 @@ class Grammar:
 
         The most frequent of several layouts counts, and a region that one of them knows.
         """
-        pairs = [pair for index, pair in enumerate(self.layouts) if layouts >> index & 1]
+        pairs = _list_pairs(self, layouts)
         frequency = max([factor for _, factor in pairs])
         for places, _ in pairs:
             if not places or "".join([text[at] for at in places]) in self.codes:
@@ -76,3 +76,9 @@ class Grammar:
         every, none = (1,) * len(alphabet), (0,) * len(alphabet)
         after = (every,) * MAX_LENGTH + (none,)
         return Grammar(alphabet, (((), 1.0),), after, (1,) * (MAX_LENGTH + 1))
+
+
+@lru_cache(maxsize=4096)
+def _list_pairs(grammar: Grammar, layouts: int) -> list[tuple[tuple[int, ...], float]]:
+    """Return the layouts of a grammar that are given as bits."""
+    return [pair for index, pair in enumerate(grammar.layouts) if layouts >> index & 1]

@@ -107,12 +107,12 @@ def weigh_ends(ends: Floats, layers: Layers) -> Floats:
 def _convolve(features: Floats, weights: Floats, bias: Floats) -> Floats:
     """Convolve [N, H, W, C] by 3x3 at every second row and column, and drop what is negative."""
     count, high, wide, channels = features.shape
-    padded = np.zeros((count, high + 2, wide + 2, channels), np.float32)
-    padded[:, 1:-1, 1:-1] = features
+    padded = np.zeros((count, high + 1, wide + 1, channels), np.float32)  # the rest is not reached
+    padded[:, 1:, 1:] = features
     shifted = [padded[:, y : y + high : 2, x : x + wide : 2] for y in range(3) for x in range(3)]
-    patches = np.concatenate(shifted, 3).reshape(-1, 9 * channels)
-    sums: Floats = np.maximum(patches @ weights + bias, 0)
-    return sums.reshape(count, high // 2, wide // 2, len(bias))
+    sums: Floats = np.concatenate(shifted, 3).reshape(-1, 9 * channels) @ weights
+    sums += bias
+    return np.maximum(sums, 0, out=sums).reshape(count, high // 2, wide // 2, len(bias))
 
 
 @lru_cache(maxsize=1)

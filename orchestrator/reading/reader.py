@@ -123,14 +123,13 @@ class Reader:
             ModelError: The logits have another number of classes or are not finite.
         """
         self.lap(CROPS)
-        counts = np.ones(len(logits), int) if lines is None else np.array(lines)
+        counts = [1] * len(logits) if lines is None else lines
         readings: dict[int, Reading] = {}
-        for count in (1, 2):
-            (indices,) = np.nonzero(counts == count)
-            if len(indices):
-                grammar = Grammar.of(self.formats, count)
-                texts = decode(logits[indices], grammar, temperature=self.temperature, lines=count)
-                readings |= zip(indices.tolist(), texts, strict=True)
+        for count in {*counts}:
+            indices = [index for index, each in enumerate(counts) if each == count]
+            grammar = Grammar.of(self.formats, count)
+            texts = decode(logits[indices], grammar, temperature=self.temperature, lines=count)
+            readings |= zip(indices, texts, strict=True)
         self.lap(TEXTS)
         return tuple([readings[index] for index in range(len(logits))])
 

@@ -36,11 +36,17 @@ def sample(picture: Array, theta: Array, size_hw: tuple[int, int], mode: str = "
         height, width = (min(side, MAX_WARPED_PX) for side in picture.shape[:2])
         picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
     (height, width), (high, wide) = picture.shape[:2], size_hw
-    to_places = [[2 / wide, 0, 1 / wide - 1], [0, 2 / high, 1 / high - 1], [0, 0, 1]]
-    to_pixels = [[width / 2, 0, (width - 1) / 2], [0, height / 2, (height - 1) / 2]]
+    matrix = [
+        (
+            x * side / wide,
+            y * side / high,
+            (x / wide - x + y / high - y + offset + 1) * side / 2 - 0.5,
+        )
+        for (x, y, offset), side in zip(theta.tolist(), (width, height), strict=True)
+    ]
     sampled: Array = cv2.warpAffine(
         picture,
-        to_pixels @ np.vstack((theta, (0, 0, 1))) @ to_places,
+        np.array(matrix),
         (wide, high),
         flags=FLAGS[mode] | cv2.WARP_INVERSE_MAP,
         borderMode=cv2.BORDER_REPLICATE,

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from orchestrator.errors import ModelError
 from orchestrator.formats.layouts import MAX_LENGTH
 from orchestrator.formats.plate_formats import Formats, PlateFormat, Region, russian
-from orchestrator.reading.ctc import best_path, collapse, decode, softmax
+from orchestrator.reading.ctc import best_paths, collapse, decode, softmax
 from orchestrator.reading.grammar import Grammar
 from tests.fuzzing.profiles import quick
 
@@ -91,7 +91,7 @@ def test_a_text_spelled_out_is_read(text: str) -> None:
 @quick
 @given(st.lists(st.integers(0, 4), max_size=20))
 def test_the_best_path_is_the_collapsed_one(classes: list[int]) -> None:
-    lattice = np.eye(5)[np.array(classes, int)].reshape(-1, 5)
-    text, scores = best_path(lattice, "01AB")
+    lattices = np.eye(5)[np.array([classes], int)]
+    ((text, scores),) = best_paths(lattices, "01AB")
     assert text == "".join("01AB"[number] for number in collapse(classes, 4))
     assert set(scores) <= {1.0}

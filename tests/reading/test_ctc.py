@@ -8,7 +8,7 @@ import torch
 
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, Region, russian
-from orchestrator.reading.ctc import Candidates, beam_search, best_path, collapse, decode
+from orchestrator.reading.ctc import Candidates, beam_search, best_paths, collapse, decode
 from orchestrator.reading.grammar import Grammar
 
 STEPS = 18
@@ -35,6 +35,11 @@ def lattice_of(text: str, sure: float = 0.99) -> np.ndarray:
 def search(lattice: np.ndarray, grammar: Grammar = GRAMMAR) -> Candidates:
     (candidates,) = beam_search(lattice[None], grammar)
     return candidates
+
+
+def path_of(lattice: np.ndarray) -> tuple[str, tuple[float, ...]]:
+    (path,) = best_paths(lattice[None], ALPHABET)
+    return path
 
 
 def logits_of(*texts: str, sure: float = 0.99) -> torch.Tensor:
@@ -65,7 +70,7 @@ def test_a_character_score_is_the_best_of_its_steps() -> None:
     lattice[0, [1, BLANK]] = 0.6, 0.4
     lattice[1, [1, BLANK]] = 0.9, 0.1
     lattice[2, [1, BLANK]] = 0.2, 0.8
-    assert best_path(lattice, ALPHABET) == ("1", (0.9,))
+    assert path_of(lattice) == ("1", (0.9,))
 
 
 def test_beam_search_sums_over_alignments() -> None:
@@ -73,7 +78,7 @@ def test_beam_search_sums_over_alignments() -> None:
     lattice = np.zeros((2, BLANK + 1))
     lattice[:, 1], lattice[:, BLANK] = 0.4, 0.6
     grammar = Grammar.of(Formats(ALPHABET, (PlateFormat("digit", ("D",)),)))
-    assert best_path(lattice, ALPHABET)[0] == ""
+    assert path_of(lattice)[0] == ""
     ((text, score),) = search(lattice, grammar)
     assert text == "1"
     assert score == pytest.approx(0.4 * 0.6 + 0.6 * 0.4 + 0.4 * 0.4)
@@ -90,7 +95,7 @@ def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
     lattice = lattice_of("B84OOK197", sure=0.9)
     lattice[6, ALPHABET.index("0")] = 0.09
     text, score = search(lattice)[0]
-    assert best_path(lattice, ALPHABET)[0] == "B84OOK197"
+    assert path_of(lattice)[0] == "B84OOK197"
     assert text == "B840OK197"
     assert score < 0.1
 
