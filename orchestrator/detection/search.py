@@ -136,7 +136,7 @@ def find_nearby(picture: Array, box: Array, yolo: Yolo, settings: Settings) -> A
 
 
 def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
-    """Detect plates and keep the best of those that overlap.
+    """Detect plates, and keep the best of several overlapping boxes.
 
     In a picture that was scaled down much, the parts with faint or small detections are searched
     again at full size. A picture without a sure detection may be a close-up: it is searched again

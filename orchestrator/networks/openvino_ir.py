@@ -60,7 +60,7 @@ class FrequentSize(Generic[Prepared]):
         self._prepared: dict[Shape, Prepared] = {}
 
     def find(self, shape: Shape) -> Prepared | None:
-        """Count a call; return what is prepared for its shape, if it is the frequent one."""
+        """Count a call; return the prepared steps of its shape, if it is the frequent one."""
         if self._thread is None:
             self._count(shape)
         return self._prepared.get(shape)

@@ -23,7 +23,8 @@ REACH = 2.0
 BAND_PX = 16
 """Longest part of a row that is resized by one product. Shorter ones cost more calls."""
 MAX_CACHED_PX = 1024
-"""Longest row whose weights are kept. Plates are smaller; those of a long row take megabytes."""
+"""Longest row whose weights are kept. Plates are smaller; the weights of a long row take
+megabytes."""
 
 
 Bands = tuple[tuple[slice, slice, Floats], ...]

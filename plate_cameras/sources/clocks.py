@@ -68,7 +68,7 @@ class StreamClock:
         self._camera.observe(realtime_s, self._stamps.zero_s, self._wall_offset_s, self._arrival_s)
 
     def time_of(self, pts_s: float | None) -> tuple[float, Clock]:
-        """Return the Unix time of a frame. Its steady moment is later than that of the last one."""
+        """Return the Unix time of a frame. Its steady moment is later than the last frame's."""
         moment_s = self._stamps.moment_of(pts_s, self._arrival_s)
         self.moment_s = max(moment_s, self.moment_s + MIN_STEP_S)
         if self._camera.offset_s is None:

@@ -52,7 +52,7 @@ class ExtensionHost:
         await asyncio.wait([self._opening], timeout=OPEN_S)
 
     async def run(self) -> None:
-        """Open the extension until it works, then run its tasks. No fault of it ends this."""
+        """Open the extension until it works, then run its tasks. No fault of it ends the method."""
         if self._open_extension is None or self._opening is None:
             return
         await self._opening

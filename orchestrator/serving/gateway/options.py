@@ -208,7 +208,7 @@ class GatewayOptions(CallerOptions):
         has_plates: Triton has our models, so REST and the page are served.
         http: Address for HTTP: KServe v2, REST, metrics and the documentation.
         grpc: Address for gRPC. If None, there is no gRPC.
-        metrics: Separate address of the metrics for Prometheus. If None, there is none.
+        metrics: Separate address of the metrics for Prometheus; None for no such address.
         wants_keys: Every call needs a key.
         canary: Folder of the picture for health checks, see `orchestrator.host.canary`.
             Without one, any answer is good.

@@ -179,7 +179,8 @@ def make_server(
         servicer: Answers the calls. Its limit `connections` also applies here. The next connection
             is closed, and the next call at once is refused unread. The service admits calls, and
             also delays refusals.
-        address: The address. One of IPv4's loopback also gets that of IPv6, if that is possible.
+        address: The address. A server on IPv4's loopback also listens on IPv6's loopback, if
+            possible.
         credentials: TLS credentials; no TLS if None.
         shares_port: Other processes of this user may listen at the same port.
 
