@@ -35,9 +35,9 @@ Yolo = Callable[[Sequence[Array], Settings], tuple[list[Detections], list[Letter
 """Finds plates in pictures of one size: `detect` with its first argument."""
 
 SURROUNDINGS, MIN_SURROUNDINGS_PX = 1 / 16, 48
-"""Width of the surroundings that are searched, as a share of the region's longer side, and the
-least. Plates up to twice as wide whose middle lies in the region are whole there; of wider ones,
-more than half is."""
+"""Width of the surroundings that are searched, as a share of the region's longer side, and its
+minimum. Plates up to twice as wide, whose middle lies in the region, are whole there; of wider
+plates more than half is there."""
 FLATNESS = 0.5
 """Height of the surroundings over their width: plates are wider than high."""
 

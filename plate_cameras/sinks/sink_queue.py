@@ -136,7 +136,7 @@ class SinkQueue:
             self._note(waiting=await self._thread.run(lambda: self._outbox.waiting(name)))
 
     async def close(self) -> None:
-        """Close the receiver. One that takes too long is left alone."""
+        """Close the receiver. If this takes too long, it is not awaited any more."""
         if error := await self._receiver.close():
             LOG.warning("sink %s: its receiver cannot be closed: %s", self.status.name, error)
 

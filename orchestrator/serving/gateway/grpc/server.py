@@ -95,7 +95,8 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     async def _note_unread(self, context: Any) -> None:
         """Count a call that gRPC itself has refused, because its message was compressed.
 
-        gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, without a peer.
+        gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, but without the
+        caller's address.
         """
         with suppress(PlateError):
             async with self._admit("other", context):
