@@ -22,9 +22,9 @@ Tensors = Mapping[str, Array]
 Infer = Callable[[str, Tensors], Tensors]
 """Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
 
-It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
-weights. And an attribute `lap`, as that of a `Stopwatch` has: it is called with the name of each
-stage that ends without a network.
+It may have an attribute `formats`, the plate formats of its weights (see `load_networks`). It may
+have a method `lap` (see `Stopwatch`), which is called with the name of each stage that ends
+without a network.
 """
 
 

@@ -98,7 +98,7 @@ class WeightsError(PlateError):
 
 
 class ExtraError(PlateError, ImportError):
-    """A package is missing that a client alone does not need."""
+    """A package is missing that is not installed with the client."""
 
 
 class DataError(PlateError):

@@ -66,7 +66,7 @@ def recognize(
         ParameterError: The region of interest lies outside the picture.
         ModelError: A network answered with tensors of another shape, or the detector's rows break
             its contract.
-        SettingsError: The formats have another alphabet than those of `infer`.
+        SettingsError: The formats have another alphabet than the formats of `infer`.
     """
     settings, beyond_boxes = settings or Settings(), set(outputs) - FROM_DETECTION
     reader = Reader.of(infer, settings, formats, reads=bool(beyond_boxes - FROM_RECTIFICATION))

@@ -81,7 +81,7 @@ def blur_frame(
         others: Boxes of all other plates in the frame.
         blur: `surroundings`: other plates are hidden, and only the vehicle's front stays sharp.
             `plates`: other plates are hidden. `none`: the frame stays as it is.
-        columns: Mean colours in a row of what is not sharp.
+        columns: Number of mean colours in a row of the blurred part.
 
     Returns:
         A new array of the same shape.
@@ -122,9 +122,9 @@ def blur_still(bgr: Bgr, plates: Sequence[Xyxy], blur: str) -> Bgr:
 def hide_others(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy]) -> Bgr:
     """Return a picture in which only one plate stays readable, and stays whole.
 
-    The margin of a hidden plate yields to that of the plate that stays: its outer letters may lie
-    there. The box of a hidden plate yields only to the other's box: two boxes of the same plate may
-    overlap.
+    If margins overlap, the margin of the visible plate stays, because its outer letters may be
+    there. The box of a hidden plate yields only to the other's box: two boxes of the same plate
+    may overlap.
     """
     hidden = hide_plates(bgr, others)
     margin_box, own_box = _clip(_grow(plate, PLATE_MARGIN), bgr), _clip(plate, bgr)

@@ -37,8 +37,8 @@ def local_now() -> datetime:
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
     """Wait for an event, and return whether it is set.
 
-    It stands in for `asyncio.wait_for`, which may lose a cancellation before Python 3.12: one that
-    comes in the same turn of the event loop as the event. The task would then go on for ever.
+    It replaces `asyncio.wait_for`, which before Python 3.12 may lose a cancellation that comes in
+    the same turn of the event loop as the event. The task would then go on for ever.
 
     Args:
         event: The event.

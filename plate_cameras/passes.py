@@ -165,7 +165,7 @@ class PassEvent:
     """A change of a pass that others may want to know.
 
     A pass has at most one event `agreed` and exactly one event `closed`, which is its last.
-    `updated` tells of another text, zone, crossing or direction of a pass that has agreed, or that
+    `updated`: the text, a zone, a crossing or the direction of an agreed pass has changed, or
     frames agree on its new text.
 
     Attributes:

@@ -28,9 +28,9 @@ LIMITS = re.compile(r"(?<=\| name \| default \| \|\n\|---\|--:\|---\|\n)(\|.*\n)
 """The rows of the table of limits."""
 INTRODUCTION = """# Commands
 
-The texts of `plates COMMAND --help`, for each command. In a checkout it is `.venv/bin/plates`.
-`evaluate`, `bench`, `soak`, `quantize` and `train` are there in a checkout alone. This page is
-written by `scripts/command_reference.py`.
+This page has the output of `plates COMMAND --help` for each command. In a checkout the program is
+`.venv/bin/plates`. `evaluate`, `bench`, `soak`, `quantize` and `train` exist only in a checkout.
+`scripts/command_reference.py` writes this page.
 """
 
 

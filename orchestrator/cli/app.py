@@ -18,7 +18,7 @@ CAMERAS_MISSING = "Commands for cameras come with `make cameras`."
 
 
 class Commands(SuggestingGroup):
-    """The commands by name. Only the one that runs is imported, as some imports are slow."""
+    """The commands by name. Only the module of the running command is imported, to save time."""
 
     def explain_absence(self) -> str:
         return "" if FOLLOW in available() else CAMERAS_MISSING

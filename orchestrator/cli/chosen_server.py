@@ -20,7 +20,7 @@ UrlOption = Annotated[
         rich_help_panel=SERVER_PANEL,
         metavar="HOST:PORT",
         help="A server that runs; grpc://host:port for gRPC, with TLS https:// or grpcs://. "
-        "Without it, this command starts one for its own time.",
+        "Without it, this command starts a server, and stops it at its end.",
     ),
 ]
 MIN_CALLS, USUAL_CALLS, MAX_CALLS = 4, 8, 32

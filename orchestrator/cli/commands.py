@@ -1,4 +1,4 @@
-"""The commands by name, each with its location: ours, and those of installed packages.
+"""The commands by name, with their locations: the project's own, and those of installed packages.
 
 A package names its commands as entry points, in the group `GROUP`.
 """

@@ -24,7 +24,9 @@ def export(
         typer.Option(help="Folder for a whole repository of this engine, ready for any Triton."),
     ] = None,
     models: CapacityOptions,
-    force: Annotated[bool, typer.Option("--force", help="Export what is up to date, too.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also export networks that are up to date.")
+    ] = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Write the models that the server loads, from the weights."""

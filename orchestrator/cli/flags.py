@@ -34,7 +34,7 @@ TextThresholdOption = Annotated[
     float | None,
     PLATES(
         "--text-threshold",
-        help="Least score of a text that is shown, 0 to 1; the server's own without.",
+        help="Lowest score of a text that is shown, 0 to 1; default: the server's.",
     ),
 ]
 
@@ -45,10 +45,10 @@ class SearchOptions:
 
     detection_threshold: Annotated[
         float | None,
-        PLATES(help="Least score of a plate that is found, 0 to 1; the server's own without."),
+        PLATES(help="Lowest score of a plate, 0 to 1; default: the server's."),
     ] = None
     text_threshold: TextThresholdOption = None
-    max_plates: Annotated[int | None, PLATES(help="Most plates a picture.")] = None
+    max_plates: Annotated[int | None, PLATES(help="Largest number of plates of a picture.")] = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -64,12 +64,12 @@ class CallOptions(SearchOptions):
         str | None,
         PLATES(
             metavar="X0,Y0,X1,Y1",
-            help="Look only at plates whose middle lies in this part of a picture, in pixels.",
+            help="Read only plates whose middle lies in this part of a picture, in pixels.",
         ),
     ] = None
     detector_side_px: Annotated[
         int | None,
-        PLATES(help="How closely to look: longest side of the detector's input, a multiple of 32."),
+        PLATES(help="Longest side of the detector's input, a multiple of 32."),
     ] = None
 
 

@@ -34,10 +34,10 @@ def key(
     *,
     keys: Annotated[Path, typer.Option(help="File of the gateway's keys.")],
     priority: Annotated[str, typer.Option(help="gate, usual or archive.")] = "usual",
-    calls: Annotated[int | None, typer.Option(help="Most of its calls at once.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Most of its calls a second.")] = None,
+    calls: Annotated[int | None, typer.Option(help="Largest number of calls at once.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Largest number of calls a second.")] = None,
     expires: Annotated[
-        str | None, typer.Option(help="Day, in UTC, on which it ends: 2027-01-31.")
+        str | None, typer.Option(help="Last day of the key, in UTC: 2027-01-31.")
     ] = None,
     role: Annotated[
         str | None,
@@ -48,11 +48,11 @@ def key(
     group: Annotated[
         list[str] | None, typer.Option(help="Only cameras of this group; repeatable.")
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the key out.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the key.")] = False,
 ) -> None:
-    """Make an API key for the gateway, which keeps its hash alone, or take one out.
+    """Make an API key for the gateway, which keeps only its hash, or remove a key.
 
-    NAME: who is to have the key.
+    NAME: the holder of the key.
     """
     with show_errors(verbose=False):
         if remove:

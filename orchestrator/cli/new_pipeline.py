@@ -12,8 +12,8 @@ from orchestrator.cli.flags import show_errors
 from orchestrator.errors import SettingsError
 
 TEMPLATE = Path(__file__).with_name("pipeline")
-"""The template of a pipeline named NAME. Its files end in `.txt`, so that no tool takes them for
-ours."""
+"""The template of a pipeline named NAME. Its files end in `.txt`, so that no tool treats them as
+files of the project."""
 NAME, SUFFIX = "NAME", ".txt"
 WANTED = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -21,7 +21,7 @@ WANTED = re.compile(r"[a-z][a-z0-9_]{0,63}")
 def new_pipeline(
     name: Annotated[str, typer.Argument(metavar="NAME")],
     *,
-    out: Annotated[Path, typer.Option(help="Folder that the new one is written into.")] = Path(),
+    out: Annotated[Path, typer.Option(help="Folder in which the new folder is made.")] = Path(),
 ) -> None:
     """Write a folder with a pipeline of your own: a BLS model, its client and its test.
 

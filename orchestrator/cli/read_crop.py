@@ -52,7 +52,7 @@ def read_crop(
     text_threshold: TextThresholdOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Read plates that are cut out already, one a file, and print what they say.
+    """Read crops of plates, one plate in each file, and print the texts.
 
     CROP: files, folders of them, zip archives, http(s) URLs, patterns in quotes,
     or - for one from standard input.

@@ -60,7 +60,7 @@ def recognize(
             min=0,
             max=64,
             rich_help_panel=SERVER_PANEL,
-            help="Pictures sent at once; 0: what keeps the server busy.",
+            help="Pictures sent at once; 0: as many as keep the server busy.",
         ),
     ] = 0,
     local: LocalServerOptions,

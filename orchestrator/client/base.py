@@ -65,7 +65,7 @@ class BaseClient(ABC, Generic[TransportT]):
         Args:
             url: `host:port` or `http://host:port` for HTTP, `grpc://host:port` for gRPC; with TLS
                 `https://host:port` or `grpcs://host:port`. Certificates are checked against the
-                system's authorities, or those in the file that `SSL_CERT_FILE` names.
+                authorities of the system, or of the file `SSL_CERT_FILE`.
             key: API key of the gateway for every call.
             timeout_s: Timeout of a call, each time it is sent.
             retries: Most retries of a call if the server is not available or full. The pauses are

@@ -40,8 +40,8 @@ UNCONNECTED = {
 }
 """Why no connection was made, by words of the system and of gRPC."""
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
-"""Messages of a server that lost a worker or is stopping. The last one is that of a load balancer
-that lost its server during a call. With any status they mean that another server would have
+"""Messages of a server that lost a worker or is stopping. A load balancer that lost its server
+during a call sends the last status. With any status they mean that another server would have
 answered."""
 OTHER_SERVER = {"404": "not found", "405": "method not allowed"}
 """Messages, by status, from a server that does not serve the inference protocol at this path or
@@ -63,7 +63,7 @@ TOO_LARGE_ANSWER = "client: received message larger"
 """A part of gRPC's message for an answer that is too large."""
 TOO_LARGE = re.compile(r"(?:message|body)(?:: wanted| larger than| exceeds)|http2.* 413\b")
 """Pattern of messages for a call that is too large, from our gateway, from gRPC in its languages,
-and from a proxy. Their status is that of a full server, or UNKNOWN."""
+and from a proxy. They have the status of a full server, or UNKNOWN."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 GRPC_ERRORS = (grpc.aio.BaseError, grpc.FutureTimeoutError, grpc.FutureCancelledError)
 FOREIGN = (HTTPError, HTTPException, OSError, *GRPC_ERRORS)

@@ -150,7 +150,7 @@ def read_http(response: HttpResponse, request: InferenceRequest) -> Arrays:
     """Return the outputs that an HTTP response holds.
 
     Raises:
-        RejectedError: The response holds no outputs. The message is that of the server, or of a
+        RejectedError: The response holds no outputs. The message comes from the server, or from a
             proxy before it.
     """
     body = _read_body(response)

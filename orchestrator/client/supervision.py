@@ -27,8 +27,8 @@ def to_supervision(plates: Plates) -> Detections:
         Detections with `xyxy` [N, 4] in picture pixels, and the detection scores as `confidence`
         [N]. All have `class_id` 0. Their `data` holds for each plate `class_name`, `text`,
         `text_score`, `raw_text`, `format` and `region_code`. It also holds the corners as
-        `xyxyxyxy` [N, 4, 2], clockwise from top-left. If the request did not ask for corners,
-        they are those of the box.
+        `xyxyxyxy` [N, 4, 2], clockwise from top-left. If the request did not ask for corners, the
+        corners of the box are used.
 
     Raises:
         ExtraError: supervision is not installed.
@@ -63,6 +63,6 @@ def _columns(plates: Plates) -> dict[str, Any]:
 
 
 def corners_of(plate: Plate) -> tuple[tuple[float, float], ...]:
-    """Return the corners of a plate. If it has none, they are those of its box."""
+    """Return the corners of a plate. A plate without corners gets the corners of its box."""
     x0, y0, x1, y1 = plate.xyxy
     return plate.corners or ((x0, y0), (x1, y0), (x1, y1), (x0, y1))

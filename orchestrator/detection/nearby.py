@@ -1,7 +1,8 @@
 """A closer look at detections: their boxes are found again, in pictures of their surroundings.
 
-The detector finds a plate's edges within some percent of its width, and those of a small plate less
-exactly. A second box, found at another size and place in the net, has errors of its own.
+The detector finds the edges of a plate within some percent of its width, and the edges of a small
+plate less exactly. A second box, found at another size and place in the net, has errors of its
+own.
 """
 
 from __future__ import annotations

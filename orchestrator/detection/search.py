@@ -24,9 +24,9 @@ Yolo = Callable[[Sequence[Array], Settings], tuple[list[Detections], list[Letter
 """Finds plates in pictures of one size: `detect` with its first argument."""
 
 SURROUNDINGS, MIN_SURROUNDINGS_PX = 1 / 16, 48
-"""Width of the surroundings that are searched, as a share of the region's longer side, and the
-least. Plates up to twice as wide whose middle lies in the region are whole there; of wider ones,
-more than half is."""
+"""Width of the surroundings that are searched, as a share of the region's longer side, and its
+minimum. Plates up to twice as wide, whose middle lies in the region, are whole there; of wider
+plates more than half is there."""
 FLATNESS = 0.5
 """Height of the surroundings over their width: plates are wider than high."""
 
@@ -125,7 +125,7 @@ def find_nearby(picture: Array, box: Array, yolo: Yolo, settings: Settings) -> A
 
 
 def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
-    """Detect plates and keep the best of those that overlap.
+    """Detect plates, and keep the best of several overlapping boxes.
 
     In a picture that was scaled down much, the parts with faint or small detections are searched
     again at full size. A picture without a sure detection may be a close-up: it is searched again

@@ -50,7 +50,7 @@ def tiles_around(
 def split_cut(
     detections: Detections, tile: tuple[int, int, int, int], size_wh: tuple[int, int]
 ) -> tuple[Detections, Detections]:
-    """Move detections from a tile to its picture; split off those that an edge of the tile may cut.
+    """Move detections from a tile to its picture, and separate those that may be cut.
 
     A part of a plate often scores higher than the whole plate, and would replace it.
 
@@ -77,7 +77,7 @@ def keep_whole(detections: Detections, size_wh: tuple[int, int]) -> Detections:
 def _divide(
     detections: Detections, border: tuple[float, float, float, float]
 ) -> tuple[Detections, Detections]:
-    """Divide detections into whole plates and those that a border, xyxy, may cut."""
+    """Divide detections into whole plates and plates that a border, xyxy, may cut."""
     boxes = detections.xyxy.tolist()
     is_cut = np.array([is_near(box, border, NEAR_BORDER) for box in boxes], bool)
     return detections.select(~is_cut), detections.select(is_cut)

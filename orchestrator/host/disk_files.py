@@ -26,7 +26,7 @@ def stamp_of(file: Path) -> Stamp:
 
 
 def open_private(file: str | Path, flags: int) -> int:
-    """Open a file, as an opener of `open`. A new one can be read by its owner alone."""
+    """Open a file, as an opener of `open`. Only its owner can read a new file."""
     return os.open(file, flags, MODE)
 
 

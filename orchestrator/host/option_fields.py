@@ -1,7 +1,7 @@
 """Options that are fields of dataclasses: `threads: Annotated[int, typer.Option(min=0)] = 0`.
 
-The field is the whole declaration of an option. The command line, the check of its range and its
-row in the docs are made of it. A field without `typer.Option` is no option of a command.
+The field is the whole declaration of an option: the command line, the check of its range and its
+row in the docs follow from it. A field without `typer.Option` is no option of a command.
 """
 
 from __future__ import annotations

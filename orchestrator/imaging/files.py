@@ -106,7 +106,7 @@ def unpack(file: bytes, header: Header) -> Bgr:
 
     Args:
         file: The file's bytes.
-        header: The file's header. If its end is missing, what is there is decoded.
+        header: The file's header. If its end is missing, the existing part is decoded.
 
     Returns:
         uint8 [H, W, 3] BGR, EXIF orientation applied.

@@ -29,8 +29,8 @@ MAX_SMALL = 192 * 320 * 3
 have a copy for small ones: a copy takes 2 ms longer after a picture of another size."""
 KEPT_STEPS = 300
 """Prepared steps that a copy of a network keeps for other sizes of pictures than the last. The
-detector needs some 70 of them for each size. A size that is not kept takes 3 ms more. It is for x86
-alone: on ARM64 OpenVINO keeps none, because kept steps answer with the numbers of others there."""
+detector needs some 70 of them for each size. A size that is not kept takes 3 ms more. This holds
+only on x86: on ARM64 no steps are kept, because kept steps gave wrong numbers there."""
 PRECISION = ["plates", "precision"]
 """Key in a file that marks a network which bears less than float32."""
 STRIDE = ["plates", "stride"]
@@ -60,7 +60,7 @@ class FrequentSize(Generic[Prepared]):
         self._prepared: dict[Shape, Prepared] = {}
 
     def find(self, shape: Shape) -> Prepared | None:
-        """Count a call; return what is prepared for its shape, if it is the frequent one."""
+        """Count a call; return the prepared steps of its shape, if it is the frequent one."""
         if self._thread is None:
             self._count(shape)
         return self._prepared.get(shape)

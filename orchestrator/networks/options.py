@@ -28,7 +28,7 @@ class Device(str, Enum):
 REPOSITORY_OPTION = MACHINE(
     "--model-repository",
     show_default=False,
-    help="Model repository to serve; ours or any other.",
+    help="Model repository to serve: the project's or any other.",
 )
 WEIGHTS_OPTION = MACHINE("--weights", show_default=False, help="Folder of the weights.")
 WeightsOption = Annotated[Path | None, WEIGHTS_OPTION]
@@ -37,7 +37,7 @@ FormatsOption = Annotated[
     MACHINE(
         "--formats",
         envvar="PLATE_FORMATS",
-        help="File of the plate formats, in the alphabet of the weights; without it, theirs.",
+        help="File of the plate formats; without it, that of the weights.",
     ),
 ]
 DEVICE_OPTION = MACHINE(help="Processor of the networks; auto: a GPU if there is one.")
@@ -71,7 +71,7 @@ class NetworkOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalServerOptions(NetworkOptions):
-    """Options of a server that a command starts for its own time."""
+    """Options of a server that a command starts and stops."""
 
     threads: ThreadsOption = 0
     repository: Annotated[Path | None, REPOSITORY_OPTION] = None
@@ -99,7 +99,7 @@ class CapacityOptions(LocalServerOptions):
         MACHINE(
             "--one-model",
             help="With a CPU: plate_recognition runs the networks in its own workers. It answers "
-            "more pictures, but the networks are no models of their own: docs/compositions.md.",
+            "more pictures, but Triton has no models of the networks: docs/compositions.md.",
         ),
     ] = False
     pictures_on_gpu: Annotated[

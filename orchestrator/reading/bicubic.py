@@ -1,8 +1,9 @@
 """Bicubic resizing with antialiasing in NumPy, as PyTorch does it on a CPU.
 
 The reader was trained on crops that PyTorch resized. OpenCV has no bicubic resizing with
-antialiasing, and importing PyTorch costs a worker 130 MB. Each axis is resized by products with
-bands of a matrix of weights, which NumPy multiplies faster than it adds few taps of each pixel.
+antialiasing, and importing PyTorch costs a worker 130 MB. Each axis is resized by multiplying
+bands of a matrix of weights. NumPy does this faster than it adds the weighted neighbours of each
+pixel.
 
 Sources: Keys 1981, "Cubic Convolution Interpolation for Digital Image Processing"; PyTorch,
 `aten/src/ATen/native/cpu/UpSampleKernel.cpp`.
@@ -23,7 +24,8 @@ REACH = 2.0
 BAND_PX = 16
 """Longest part of a row that is resized by one product. Shorter ones cost more calls."""
 MAX_CACHED_PX = 1024
-"""Longest row whose weights are kept. Plates are smaller; those of a long row take megabytes."""
+"""Longest row whose weights are kept. Plates are smaller; the weights of a long row take
+megabytes."""
 
 
 Bands = tuple[tuple[slice, slice, Floats], ...]

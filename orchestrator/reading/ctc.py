@@ -22,8 +22,9 @@ from orchestrator.reading.grammar import Grammar
 BEAM_WIDTH = 12
 CLASSES_TRIED = 8  # likeliest classes of a step; rarer ones lead to no useful candidate
 NEGLIGIBLE = 1e-6
-"""Prefixes less likely than the likeliest one by this factor are dropped. So a sure plate costs a
-fourth of the time of one that is hard to read. Scores change by up to 0.00002."""
+"""Prefixes less likely than the likeliest one by this factor are dropped. So a plate with clear
+characters takes a fourth of the time of a plate that is hard to read. Scores change by up to
+0.00002."""
 
 Probs = npt.NDArray[np.float64]
 Candidates = tuple[tuple[str, float], ...]

@@ -105,7 +105,7 @@ def weigh_ends(ends: Floats, layers: Layers) -> Floats:
 
 
 def _convolve(features: Floats, weights: Floats, bias: Floats) -> Floats:
-    """Convolve [N, H, W, C] by 3x3 at every second row and column, and drop what is negative."""
+    """Convolve [N, H, W, C] by 3x3 at every second row and column, and set negative values to 0."""
     count, high, wide, channels = features.shape
     padded = np.zeros((count, high + 1, wide + 1, channels), np.float32)  # the rest is not reached
     padded[:, 1:, 1:] = features

@@ -40,8 +40,8 @@ def _choose(plates: PlateReadings, reader: Reader) -> dict[int, list[int]]:
 def _cut(picture: Array, plates: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
     """Cut a plate along its edges, with several margins.
 
-    STN gets plates of two lines pressed flat, and finds them less exactly than the detector does.
-    So these are also cut along the detector's box.
+    The input of STN is too flat for plates of two lines, so it finds them less exactly than the
+    detector. So these are also cut along the detector's box.
     """
     box, frames = plates.xyxy[plate], plates.frames[plate : plate + 1]
     grown = [grow_frames(frames, margin_xy)[0] for margin_xy in SECOND_PASS_MARGINS_XY[lines]]

@@ -25,7 +25,7 @@ STRONGEST = 90
 MIN_PX = 8
 """Shorter lines, at the corners of the crop, count as if they had this length."""
 MAX_SKEW_DEG = 12.0
-"""Greatest angle at which a plate's width and height follow from those of its box."""
+"""Greatest angle at which the width and height of a plate follow from its box."""
 RATIOS = (1.32, 1.7)
 """Ratios of width to height of plates of two lines."""
 MIN_CONTRAST = 2.5

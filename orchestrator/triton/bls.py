@@ -40,7 +40,7 @@ class CalledModel(Protocol):
 
 @dataclass(frozen=True)
 class Callee:
-    """A model that can be called, but is none of our networks."""
+    """A model that can be called, but is none of the project's networks."""
 
     outputs: tuple[str, ...]
     answers_on_cpu: bool = True

@@ -25,7 +25,7 @@ leave the process in an inconsistent state, and it must end.
 QUOTING = (PlateError, ValueError, TypeError, LookupError)
 """Errors whose text may quote the request."""
 OF_MODELS = (ModelError, Overloaded)
-"""Errors of ours whose text is that of a called model."""
+"""Errors of the project that have the text of a called model's error."""
 
 
 def is_out_of_memory(error: Exception | str) -> bool:

@@ -43,7 +43,7 @@ StoreArgument = Annotated[
     Path, typer.Argument(metavar="STORE", help="The file CAMERAS.toml, or the folder of --out.")
 ]
 WhyOption = Annotated[
-    str, typer.Option(help="The reason, which the audit records with your name.", prompt=True)
+    str, typer.Option(help="The reason; the audit records it with your name.", prompt=True)
 ]
 SinceOption = Annotated[
     str | None, typer.Option(metavar="TIME", help="Local time, 2026-11-25 or 2026-11-25T08:00.")
@@ -62,7 +62,9 @@ def search(
     ],
     *,
     why: WhyOption,
-    edits: Annotated[int, typer.Option(min=0, max=2, help="Most characters to differ.")] = 0,
+    edits: Annotated[
+        int, typer.Option(min=0, max=2, help="Largest number of characters that may differ.")
+    ] = 0,
     camera: Annotated[list[str] | None, typer.Option(help="Only this camera; repeatable.")] = None,
     since: SinceOption = None,
     until: SinceOption = None,
@@ -163,7 +165,7 @@ def import_list(
 def list_template(
     language: Annotated[str, typer.Option(help="Language of the columns: en or ru.")] = "en",
 ) -> None:
-    """Print an empty file for import-list, in the form of Excel."""
+    """Print an empty file for import-list, as a CSV file for Excel."""
     with show_errors(verbose=False):
         sys.stdout.write(template_of(language))
 

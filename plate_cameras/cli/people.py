@@ -48,7 +48,7 @@ def add(
     name: NameArgument,
     *,
     role: Annotated[
-        RoleName, typer.Option(help="Looks, also edits lists, or also administers.")
+        RoleName, typer.Option(help="What the person may do: docs/control-room.md.")
     ] = RoleName.VIEWER,
     group: Annotated[
         list[str] | None, typer.Option(help="Only cameras of this group; repeatable.")

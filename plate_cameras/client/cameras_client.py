@@ -97,7 +97,7 @@ class CamerasClient(ControlRoomCalls[Transport], PlateClient):
     """
 
     def passes(self, **search: Unpack[SearchOptions]) -> Generator[PassRecord, None, None]:
-        """Find stored passes, the newest first. Pages are asked for as the caller goes on.
+        """Find stored passes, the newest first. Further pages are requested in between.
 
         Args:
             search: Conditions; `plate_cameras.client.pass_search.SearchOptions` describes each.

@@ -56,7 +56,7 @@ class ControlRoomExtension:
         return describe(self._routes)
 
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
-        """Return what runs in the background. None of it ends recognition by a fault."""
+        """Return what runs in the background. No fault of the control room ends recognition."""
         return (self._run_tasks(),)
 
     async def close(self) -> None:

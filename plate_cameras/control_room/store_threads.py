@@ -141,8 +141,8 @@ class _Pool:
 class StoreThreads:
     """Runs blocking calls of a store, a few of each kind at once.
 
-    A few slow calls of one kind use up the threads of that kind alone, and those of one caller
-    never all of them. `CALLER` names the caller.
+    A few slow calls of one kind can only use up the threads of this kind, and one caller never
+    uses all of them. `CALLER` names the caller.
     """
 
     def __init__(

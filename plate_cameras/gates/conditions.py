@@ -74,7 +74,7 @@ class Decision:
     Attributes:
         code: Code of the reason against opening; empty if the gate may open. See `REASONS`.
         values: The values of the reason's sentence.
-        hit: The entry that the plate matches; None if the vehicle is none for this gate.
+        hit: The entry that the plate matches; None if it matches no list of this gate.
     """
 
     code: str = ""

@@ -255,7 +255,7 @@ class GateController:
         return decide(gate, present, now)
 
     def _decide_again(self, gate: Gate, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
-        """Decide for a vehicle whose turn it is. Return its request as it is now, too."""
+        """Decide for a vehicle whose turn it is. Return the decision and the present request."""
         if request.command_id:
             return decide_command(request, self._clock()), request
         present = self._present_passes.get(request.pass_id)

@@ -190,7 +190,7 @@ class _ThreadParts:
 
     @property
     def task_statuses(self) -> tuple[TaskStatus, ...]:
-        """The state of the thread, whose failures are those of calls, and of its tasks."""
+        """The states of the thread and of its tasks; failed calls count for the thread."""
         is_running = self.thread.is_alive()
         own = TaskStatus(
             NAME, is_running, self.failures, self.last_error, not is_running, is_vital=True

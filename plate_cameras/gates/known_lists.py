@@ -15,7 +15,7 @@ from plate_cameras.store.openings.gate_openings import BEGUN, GateOpening
 from plate_cameras.store.pass_store import PassStore
 
 MAX_OPENINGS = 100_000
-"""Openings that are told apart from new ones: those of months."""
+"""Number of known openings, which are distinguished from new ones: enough for months."""
 
 Key = TypeVar("Key")
 
@@ -89,7 +89,7 @@ DAY_S = 86400.0
 OVERLAP_S = 10.0
 """Records of other processes may reach the database so late."""
 MAX_SILENT_AGE_S = 10.0
-"""The program's log tells of lists that are older."""
+"""If lists are older, the log says so."""
 
 
 class KnownLists:
@@ -127,7 +127,7 @@ class KnownLists:
         return self._lookup.named(names)
 
     def count_openings(self, within_s: float) -> None:
-        """Let openings up to an age count. The first look reads those of a day all the same."""
+        """Let openings up to an age count. The first query reads the openings of a day."""
         if within_s > self._counted_s:
             self._openings_read_at_s = -inf  # the next look reads the older ones, too
         self._counted_s = within_s

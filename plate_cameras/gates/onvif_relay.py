@@ -30,8 +30,9 @@ BISTABLE = "Bistable"
 ACTIVE, INACTIVE = "active", "inactive"
 PROXIES = ("http_proxy", "https_proxy")
 CONNECT_S, ANSWER_S, FIND_S = 3.0, 4.0, 30.0
-"""Longest wait for the service before an opening, for an answer, and for the service at leisure. At
-first its description is read, which takes seconds on a slow machine."""
+"""Longest time to connect before an opening, to wait for an answer, and to connect without an
+opening. The first connection reads the service's description, which takes seconds on a slow
+machine."""
 SENDER_FAULTS = ("Sender", "Client")
 """Codes of SOAP 1.2 and 1.1 for a request that was wrong. It was not carried out."""
 MAX_BYTES = 1 << 20

@@ -15,7 +15,8 @@ from plate_cameras.store.openings.opening_log import OpeningLog
 
 LOG = logging.getLogger(__name__)
 MAX_WAITING = 10_000
-"""Records that wait while neither the database nor the spool's disk takes them: hours of them."""
+"""Largest number of records that wait if neither the database nor the spool's disk can store them:
+enough for hours."""
 RETRY_S = 2.0
 
 

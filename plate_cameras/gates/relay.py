@@ -93,7 +93,7 @@ def import_extra(gate: Gate, module: str) -> Any:
 
 
 class RelayError(PlateError):
-    """A relay has not confirmed what was asked. It may have done it all the same.
+    """A relay has not confirmed a request. It may have done it all the same.
 
     So a request to open is not sent again after it.
 

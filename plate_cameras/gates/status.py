@@ -33,7 +33,7 @@ class GateStatus:
 
     Attributes:
         waiting: Vehicles that wait for their turn.
-        failure: The failure of the last vehicle; empty if it was opened for.
+        failure: Why the gate did not open for the last vehicle; empty if it opened.
         absence: Why the relay did not answer the last check; empty if it did.
     """
 

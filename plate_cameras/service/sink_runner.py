@@ -1,4 +1,4 @@
-"""Runs the sinks of a configuration, and swaps them for those of another one."""
+"""Runs the sinks of a configuration, and replaces them by the sinks of another configuration."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SinkRunner:
         return await asyncio.to_thread(self._make_receivers, configuration)
 
     async def commit(self, configuration: Configuration, receivers: Receivers | None) -> None:
-        """Deliver to receivers that were prepared, in place of those before."""
+        """Deliver to prepared receivers, in place of the previous receivers."""
         self._configuration = configuration
         if receivers is None:
             if self._deliverer:  # `touch` of the file is how an operator enables a sink again
@@ -100,7 +100,7 @@ class SinkRunner:
         return make_receivers(configuration, find_pictures=self._find_pictures)
 
     async def _run(self, configuration: Configuration) -> None:
-        """Deliver. After a failure this is done by new receivers: those before were closed."""
+        """Deliver. After a failure new receivers do this: the previous ones were closed."""
         if self._next is None:
             receivers = self._make_receivers(configuration)
             self._next = Deliverer(receivers, self._outbox, self._clock)

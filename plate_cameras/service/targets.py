@@ -20,7 +20,7 @@ from plate_cameras.service.pass_table import PassTable
 from plate_cameras.store.pass_store import PassStore
 
 CLIP_LOOKS_PER_S = 10.0
-"""Frames of a clip that are sent for each second of it."""
+"""Number of frames that are sent for each second of a clip."""
 TOML = ".toml"
 
 

@@ -64,7 +64,7 @@ class Claims:
         self._unsent.update({delivery.id: delivery for delivery in deliveries})
 
     def record(self) -> set[str]:
-        """Tell the outbox what was accepted and what failed. Return the ids of abandoned ones."""
+        """Record accepted and failed events in the outbox. Return the ids of abandoned ones."""
         if deliveries := [*self._successes]:
             self._outbox.confirm(deliveries, self._clock())
             del self._successes[: len(deliveries)]
@@ -80,7 +80,7 @@ class Claims:
         return abandoned_ids
 
     def release(self, pause_s: float) -> None:
-        """Give back what was not sent. It is due after a pause."""
+        """Release a claimed event that was not sent. It is due after a pause."""
         due_s = self._clock() + pause_s
         for delivery in [*self._unsent.values()]:
             self._outbox.release(delivery, due_s)

@@ -57,7 +57,7 @@ class Deliverer:
             queue.wake()
 
     async def run(self) -> None:
-        """Deliver until the task is cancelled; then give back what was not sent, and close.
+        """Deliver until the task is cancelled; then release events that were not sent, and close.
 
         The end takes at most `MAX_STOP_S`.
         """

@@ -1,6 +1,6 @@
 """Discovery by Home Assistant: cameras and lists become devices with sensors of the last pass.
 
-Zones of a camera have sensors of their own. What tells of them has topics of its own, too.
+Zones of a camera have sensors of their own. Their sensors have topics of their own.
 
 Source: Home Assistant, "MQTT", device discovery (https://www.home-assistant.io/integrations/mqtt).
 """
@@ -106,7 +106,7 @@ def describe_list(name: str) -> dict[str, Any]:
 def _describe(
     id_: str, name: str, sensors: Mapping[str, Mapping[str, str]], topic: str
 ) -> dict[str, Any]:
-    """Return the description of a device. A sensor without a topic has that of the device."""
+    """Return the description of a device. A sensor without a topic has the topic of the device."""
     components = {
         key: {"platform": "sensor", "unique_id": f"{id_}_{key}", **sensor}
         for key, sensor in sensors.items()

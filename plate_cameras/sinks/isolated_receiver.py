@@ -20,9 +20,9 @@ MAX_THREADS = 8
 class IsolatedReceiver:
     """A receiver whose code runs in a thread of its own.
 
-    A name server, a disk or a function of another distribution may block for ever. Then this sink
-    alone waits: neither the event loop nor the threads of the others are used. The end of the
-    process does not wait for it either.
+    A name server, a disk or a function of another distribution may block for ever. Then only this
+    sink waits, because it uses neither the event loop nor the threads of other sinks. The end of
+    the process does not wait for it either.
 
     Attributes:
         at_once: Number of events that may be on their way.

@@ -31,9 +31,10 @@ message for the end of an incident."""
 FILE_OPTIONS = frozenset({"pgp", "pgpprv", "pgppub", "template", "wkd"})
 """Options of addresses that name files of this machine, or keys that Apprise would write there."""
 TIMEOUT_S = 25.0
-"""Longest time of one message; it is shorter than that of the outbox."""
+"""Longest time of one message; it is shorter than the outbox's limit for an event."""
 STATUS = re.compile(r"\berror=([0-9]{3})\b")
-"""The HTTP status in a line of Apprise's log. The rest of it is not told: it may hold secrets."""
+"""The HTTP status in a line of Apprise's log. The rest is not shown: it may contain
+secrets."""
 TOO_LARGE = "status 413"
 """Reason of a message that the service will never take."""
 ALL, PLATE, NONE = CHOICES = ("all", "plate", "none")
@@ -155,7 +156,7 @@ def _open_service(apprise: Any, sink: Sink, url: str) -> Any:
 
 
 def _import_apprise(sink: Sink) -> Any:
-    """Import the library, and keep its log and that of its connections, which hold secrets."""
+    """Import the library, and silence its logs, which contain secrets."""
     logging.getLogger("apprise").propagate = False
     logging.getLogger("urllib3").setLevel(logging.INFO)  # it tells paths, such as a bot's token
     try:

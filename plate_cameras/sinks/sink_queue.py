@@ -25,7 +25,8 @@ from plate_cameras.sinks.receiver import (
 from plate_cameras.sinks.sink_status import LOG, FailureLog, SinkStatus
 
 BATCH = 10
-"""Deliveries that a sink claims at once, as a multiple of those that its receiver takes."""
+"""Number of deliveries that a sink claims at once, as a multiple of those that its receiver takes
+at once."""
 TURNS = 5
 """Events that are recorded together, as a multiple of those that a receiver takes at once. When the
 process is killed before that, they are sent again."""
@@ -85,7 +86,7 @@ class SinkQueue:
         return self._failures > 1 or self._asked_rest_s > 0
 
     def enable(self) -> None:
-        """Deliver again to a receiver that wanted no more events, those first that waited."""
+        """Deliver again to a receiver that wanted no more events, the oldest events first."""
         self._claims.must_hasten = True
         self._note(is_disabled=False, last_error="", failure="")
         self.wake()
@@ -112,7 +113,7 @@ class SinkQueue:
                 await asyncio.sleep(pause_s)
 
     async def deliver_due(self) -> float:
-        """Deliver what is due; return the seconds until there may be more.
+        """Deliver the events that are due; return the seconds until further events may be due.
 
         Raises:
             PlateError: The store cannot be used. The events are still in it.
@@ -135,7 +136,7 @@ class SinkQueue:
             self._note(waiting=await self._thread.run(lambda: self._outbox.waiting(name)))
 
     async def close(self) -> None:
-        """Close the receiver. One that takes too long is left alone."""
+        """Close the receiver. If this takes too long, it is not awaited any more."""
         if error := await self._receiver.close():
             LOG.warning("sink %s: its receiver cannot be closed: %s", self.status.name, error)
 
@@ -144,7 +145,7 @@ class SinkQueue:
         return not self.status.waiting or self.status.is_disabled
 
     async def _deliver_or_tell(self) -> float:
-        """Deliver what is due. An error of the store is told once, not each time."""
+        """Deliver what is due. An error of the store is logged once, not each time."""
         try:
             pause_s = await self.deliver_due()
         except PlateError as error:
@@ -180,7 +181,7 @@ class SinkQueue:
         """Send events, a few at once, until one fails; return those that were sent.
 
         They are of different passes, because a claim has one event of each pass. A cancellation
-        waits a moment for the answers to those that are on their way.
+        waits a moment for the answers to events that are being sent.
         """
         remaining, attempts, is_stopped = iter(deliveries), list[Attempt](), asyncio.Event()
 
@@ -243,7 +244,7 @@ class SinkQueue:
         return max(longest_s * random.uniform(0.5, 1), error.retry_after_s)
 
     async def _record(self) -> set[str]:
-        """Tell the outbox what was accepted and what failed; return what it abandoned."""
+        """Record accepted and failed events in the outbox; return the abandoned ones."""
         if self._claims.are_settled and not self._thread.is_busy:
             return set()
         abandoned_ids = await self._thread.run(self._claims.record)

@@ -145,7 +145,7 @@ class WebhookReceiver:
     def _wait_s(self, headers: Mapping[str, str]) -> float:
         """Return the seconds of a `Retry-After`, which has seconds or a date (RFC 9110, 10.2.3).
 
-        The receiver's clock may differ, so a date counts from that of its answer.
+        The receiver's clock may differ, so a date counts relative to the date of its answer.
         """
         retry_after = headers.get("Retry-After", "")
         if retry_after.isdecimal():

@@ -11,11 +11,12 @@ MAX_OFFSET_S = 60.0
 JUMP_S = 2.0
 """Time stamps that leave the time of arrival by more than this have jumped."""
 BACK_S = 1.0
-"""Time stamps of packets go back by less, where frames are reordered."""
+"""If frames are reordered, time stamps of packets go back by less than this."""
 LATE_S = 5.0
-"""Packets that are late for longer than this are late for good. No moment is further back."""
+"""If packets are late for longer than this, their delay counts as permanent. No moment of a frame
+is further back."""
 DISTRUST_S = 10.0
-"""Time stamps that were wrong count for nothing for this time."""
+"""After a wrong time stamp, time stamps are ignored for this time."""
 DRIFT_S = 0.5
 """Drift of a camera's time stamps that is corrected. Their clock may lose seconds a day."""
 SETTLED_S = 10.0
@@ -68,7 +69,7 @@ class StreamClock:
         self._camera.observe(realtime_s, self._stamps.zero_s, self._wall_offset_s, self._arrival_s)
 
     def time_of(self, pts_s: float | None) -> tuple[float, Clock]:
-        """Return the Unix time of a frame. Its steady moment is later than that of the last one."""
+        """Return the Unix time of a frame. Its steady moment is later than the last frame's."""
         moment_s = self._stamps.moment_of(pts_s, self._arrival_s)
         self.moment_s = max(moment_s, self.moment_s + MIN_STEP_S)
         if self._camera.offset_s is None:

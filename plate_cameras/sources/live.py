@@ -126,7 +126,7 @@ class LivePlayback:
         return seconds_of(part) if self._capture.has_times else None
 
     def _show(self, frame: VideoFrame) -> None:
-        """Compare a frame with those before, and offer it."""
+        """Compare a frame with the frames before it, and offer it."""
         self._progress.decoded += 1
         time_s, clock = self._clock.time_of(self._stamp_s(frame))
         now_s = self._arrival_s

@@ -16,7 +16,8 @@ from plate_cameras.clocks import steady_s
 from plate_cameras.frames import Upload
 
 MAX_KEPT = 50
-"""Pictures that wait for the first events of their passes; then the oldest is forgotten."""
+"""Largest number of pictures that wait for the first events of their passes; above it, the oldest
+picture is dropped."""
 LAST_S, POLL_S = 2.0, 0.05
 """Longest wait for the store at the end of a camera, and the pause between two looks."""
 

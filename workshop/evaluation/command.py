@@ -25,15 +25,17 @@ def evaluate(
     detection: Annotated[
         Path | None, typer.Option(help="YOLO data set with images/SPLIT and labels/SPLIT.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Of the data set.")] = "val",
+    split: Annotated[str, typer.Option(help="Split of the data set.")] = "val",
     ignore: Annotated[
         Path | None,
-        typer.Option(help="CSV of its plates without a label; default: its ignore.csv."),
+        typer.Option(help="CSV of plates without a label; default: ignore.csv of the data set."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/evaluation"),
     name: Annotated[
         str | None,
-        typer.Option(help="Of this report, in comparisons; default: the folder of the weights."),
+        typer.Option(
+            help="Name of this report in comparisons; default: the folder of the weights."
+        ),
     ] = None,
     against: Annotated[
         list[Path] | None, typer.Option(help="Other report.json to compare with; repeatable.")
@@ -43,7 +45,7 @@ def evaluate(
         typer.Option("--conditions", help="Read SCENES far, turned, dark, smeared ..., too."),
     ] = False,
     every: Annotated[
-        int, typer.Option(min=1, help="Only each so manieth picture of each data set.")
+        int, typer.Option(min=1, help="12: only each twelfth picture of each data set.")
     ] = 1,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first pictures of each data set.")

@@ -54,7 +54,7 @@ MinutesOption = Annotated[
         help="Time of the whole run; without RECIPE.toml, the project's recipe for a GPU.",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="Instead of the recipe's.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed in place of the recipe's.")]
 
 
 @contextmanager
@@ -130,7 +130,8 @@ def train_detector(
     ] = None,
     start: Annotated[Path | None, typer.Option(help="YOLOv5n weights to start from.")] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Instead of the recipe's; more with --resume: go on.")
+        int | None,
+        typer.Option(min=1, help="Length in place of the recipe's; with --resume, a new end."),
     ] = None,
     minutes: MinutesOption = None,
     seed: SeedOption = None,
@@ -171,7 +172,8 @@ def train_reader(
         Path | None, typer.Option(help="Folder of crops and labels.csv to measure on.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Instead of the recipe's; more with --resume: go on.")
+        int | None,
+        typer.Option(min=1, help="Length in place of the recipe's; with --resume, a new end."),
     ] = None,
     minutes: MinutesOption = None,
     rehearse: Annotated[
@@ -231,7 +233,7 @@ def quantize(
     plates: Annotated[
         int, typer.Option(min=1, help="Rendered plates to calibrate the reader with.")
     ] = 300,
-    seed: Annotated[int, typer.Option(min=0, help="Of the pictures and plates.")] = 77,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the pictures and plates.")] = 77,
     verbose: VerboseOption = False,
 ) -> None:
     """Write detector and reader in 8-bit integers beside their weights; needs `make train-env`."""

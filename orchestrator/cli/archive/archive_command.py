@@ -57,21 +57,24 @@ class SpreadOptions:
     ] = 0
     threads: Annotated[
         int,
-        SPREAD(min=0, help="Cores of each; 0: this machine's in equal parts, one on a cluster."),
+        SPREAD(
+            min=0,
+            help="Cores of each process; 0: equal parts of this machine, or one on a cluster.",
+        ),
     ] = 0
     in_flight: Annotated[
         int,
         SPREAD(
             min=0,
             max=64,
-            help="Pictures that each has in work; 0: two, or what keeps the server busy.",
+            help="Pictures in work in each process; 0: two, or as many as keep the server busy.",
         ),
     ] = 0
     address: Annotated[
         str,
         SPREAD(
             metavar="HOST:PORT",
-            help="A cluster of Ray that runs; auto: the one that this machine is of. Its machines "
+            help="A running cluster of Ray; auto: the cluster of this machine. Its machines "
             "need this package, and must reach both folders.",
         ),
     ] = ""
@@ -106,7 +109,7 @@ def archive(
     ],
     partition: Annotated[
         int,
-        typer.Option(min=1, max=100_000, help="Pictures of a file of results, as many on average."),
+        typer.Option(min=1, max=100_000, help="Average number of pictures in a file of results."),
     ] = 500,
     prune: Annotated[
         bool,

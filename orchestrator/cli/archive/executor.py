@@ -79,7 +79,7 @@ class ActorPlan:
 
     @contextmanager
     def connect(self) -> Iterator[None]:
-        """Run Ray for the length of a `with` block; nothing of it stays behind.
+        """Run Ray for the length of a `with` block, and remove its processes and files afterwards.
 
         Raises:
             ExtraError: Ray is not installed.
@@ -170,7 +170,7 @@ def do_in_rounds(
     partitions: Sequence[Partition],
     spread: Callable[[Sequence[Partition]], Iterable[PartitionOutcome]],
 ) -> Iterator[PartitionOutcome]:
-    """Yield the outcomes of partitions; those without one are spread again, with the rest.
+    """Yield the outcomes of partitions. Partitions without an outcome are distributed again.
 
     Args:
         partitions: Partitions, whose files are written as a whole: doing one twice does no harm.

@@ -31,7 +31,7 @@ PACKAGES = {
     "tritonclient": ("tritonclient",),
     "grpcio": ("grpcio",),
 }
-"""The packages whose versions are told, and the names under which each may be installed."""
+"""The packages whose versions are shown, and the names under which each may be installed."""
 ASK_S = 5.0
 """Longest wait for NVIDIA's own program."""
 QUERY = ("--query-gpu=name,driver_version", "--format=csv,noheader")

@@ -169,7 +169,7 @@ class Output:
         return find_done(self.texts)
 
     def _check_streams(self) -> None:
-        """Check that standard output gets only one thing, and one that it can hold.
+        """Check that standard output gets only one kind of results, and can hold it.
 
         Raises:
             SettingsError: It does not.

@@ -64,7 +64,7 @@ class ResultOptions:
     ] = False
     jsonl: Annotated[
         Path | None,
-        RESULTS(metavar="FILE", help="Write the same to a file; - for standard output."),
+        RESULTS(metavar="FILE", help="Write these objects to a file; - for standard output."),
     ] = None
     csv: Annotated[
         Path | None,
@@ -77,8 +77,8 @@ class ResultOptions:
         Path | None,
         RESULTS(
             metavar="FILE",
-            help="The same rows for Excel where the comma is the decimal sign: semicolons between "
-            "columns, and a byte order mark.",
+            help="Write these rows to a CSV file for Excel: semicolons, decimal commas and a byte "
+            "order mark.",
         ),
     ] = None
     language: Annotated[
@@ -90,7 +90,9 @@ class ResultOptions:
     ] = None
     parquet: Annotated[
         Path | None,
-        RESULTS(metavar="FILE", help="The same rows as a Parquet file; needs the package pyarrow."),
+        RESULTS(
+            metavar="FILE", help="Write these rows to a Parquet file; needs the package pyarrow."
+        ),
     ] = None
     resume: Annotated[
         bool,
@@ -131,7 +133,7 @@ class ResultOptions:
         PLATES(
             min=0,
             max=2,
-            help="Flag plates, too, that differ from one of the list by so many characters.",
+            help="Also flag plates that differ from a listed plate by up to this many characters.",
         ),
     ] = 0
 

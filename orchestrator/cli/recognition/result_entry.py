@@ -53,7 +53,7 @@ class Entry:
     def choose_shown(self, *, is_all: bool) -> list[tuple[Plate, Hit | None]]:
         """Return the plates to show to people, each with its entry of the watchlist.
 
-        They are those with a text or on the watchlist: noise has neither.
+        These plates have a text or are on the watchlist; noise has neither.
 
         Args:
             is_all: All plates.

@@ -76,7 +76,8 @@ class Totals:
         if self.crops.count:
             yield f"{_count(self.crops.count, 'plate')} cut out to {self.crops.place}"
         if self.earlier_pictures:
-            yield f"{_count(self.earlier_pictures, 'picture')} were done before"
+            were = "was" if self.earlier_pictures == 1 else "were"
+            yield f"{_count(self.earlier_pictures, 'picture')} {were} done before"
         rate = f", {self.pictures / seconds:.1f} a second" if self.pictures > 1 else ""
         plates = f"{_count(self.plates, 'plate')} found, {self.texts:,} read"
         flagged = f", {self.hits:,} on the watchlist" if has_watchlist else ""

@@ -13,8 +13,8 @@ from orchestrator.serving.protocol.inference import InferenceResponse
 class Call(Slot):
     """One call. The adapter of its protocol asks the data plane for it, and passes it on.
 
-    It is its own slot in the admission. So one object tells who calls, what the call holds, and
-    what becomes of it. Its request, once parsed, is an `InferenceRequest`; a form has several.
+    It is its own slot in the admission. So one object has the caller, the resources and the
+    outcome of a call. Its request, once parsed, is an `InferenceRequest`; a form has several.
 
     Attributes:
         kind: Kind of the request, from a small set.

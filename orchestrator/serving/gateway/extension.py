@@ -1,7 +1,7 @@
 """The only door for packages that bring more routes: all that they may import of the gateway.
 
-A package names its extension as an entry point, see `entry_points`. The gateway opens that of
-cameras if it has a file of cameras.
+A package names its extension as an entry point, see `entry_points`. The gateway opens the
+extension of cameras if it has a file of cameras.
 """
 
 from __future__ import annotations

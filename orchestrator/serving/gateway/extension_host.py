@@ -15,7 +15,7 @@ from orchestrator.serving.gateway.http.app import make_app
 from orchestrator.serving.gateway.http.extension import Extension, OpenExtension
 
 OPEN_S = 10.0
-"""Longest time that the start waits for the extension. After it, recognition begins alone."""
+"""Longest time that the start waits for the extension. After it, recognition begins without it."""
 RETRY_S = 5.0
 """Pause before an extension is opened again, or its tasks are started again."""
 AWAY = ("control room: it cannot be opened",)
@@ -52,7 +52,7 @@ class ExtensionHost:
         await asyncio.wait([self._opening], timeout=OPEN_S)
 
     async def run(self) -> None:
-        """Open the extension until it works, then run its tasks. No fault of it ends this."""
+        """Open the extension until it works, then run its tasks. No fault of it ends the method."""
         if self._open_extension is None or self._opening is None:
             return
         await self._opening

@@ -53,7 +53,7 @@ UNLESS_SET = {
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
 MAX_RESTARTS, RESTARTS_S = 5, 60.0
-"""So many processes are replaced within this time. The others serve alone after that."""
+"""At most this many processes are replaced within this time. After that, only the others serve."""
 LAST_LINES = 3  # lines from a process that ended, as its reason
 SENTENCE = "gateway: "
 """Start of the last line, if a process itself reports why it ends."""

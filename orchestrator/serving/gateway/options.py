@@ -209,7 +209,7 @@ class GatewayOptions(CallerOptions):
         has_countries: Our model has the outputs about countries, too.
         http: Address for HTTP: KServe v2, REST, metrics and the documentation.
         grpc: Address for gRPC. If None, there is no gRPC.
-        metrics: Separate address of the metrics for Prometheus. If None, there is none.
+        metrics: Separate address of the metrics for Prometheus; None for no such address.
         wants_keys: Every call needs a key.
         canary: Folder of the picture for health checks, see `orchestrator.host.canary`.
             Without one, any answer is good.

@@ -163,7 +163,7 @@ def _http_server(
 
 
 def _listen_everywhere(address: Address, options: GatewayOptions) -> list[socket.socket]:
-    """Return a listening socket, and that of the other address that `localhost` may have."""
+    """Return a listening socket, and another one if `localhost` has two addresses."""
     sockets = [_listen(address, options)]
     if twin := address.twin:
         try:

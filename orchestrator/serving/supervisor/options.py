@@ -75,8 +75,8 @@ class ServerOptions(CapacityOptions):
         bool,
         TRITON(
             "--explicit",
-            help="Serve the repository as it lies, one that `plates export --out` wrote or any "
-            "other; models are loaded and unloaded over Triton's repository API.",
+            help="Serve the repository in place: that of `plates export --out`, or any other. "
+            "Models are loaded and unloaded over Triton's repository API.",
         ),
     ] = False
     admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)

@@ -63,7 +63,7 @@ class TritonService:
             monitor_others: Monitors the other services; called again and again.
 
         Returns:
-            The new one; if a start failed, the one that served last.
+            The new Triton; if a start failed, the Triton that served last.
         """
         logger.warning("Triton is restarted ...")
         serving = old

@@ -123,9 +123,9 @@ def is_own_page(headers: Headers) -> bool:
 def is_direct(request: Request) -> bool:
     """Tell whether a request to a gateway on loopback was sent on this machine.
 
-    A proxy on this machine may forward requests of strangers. It shows itself by a header that no
-    browser sends, by the name of a site in Host, or by HTTP/1.0, which nginx speaks unless it is
-    told otherwise. One that shows nothing cannot be noticed.
+    A proxy on this machine may forward requests of strangers. It is recognised by a header that no
+    browser sends, by the name of a site in Host, or by HTTP/1.0, the default of nginx. One that
+    shows nothing cannot be noticed.
     """
     headers = request.headers
     name = urlsplit(f"//{headers.get('host', '')}").hostname or ""

@@ -70,10 +70,10 @@ def to_camera(
 
     Args:
         camera: Its configuration.
-        state: The last state that its watcher has told.
+        state: The last state that its watcher has reported.
         drawn_areas: The areas that were drawn for it.
         still_s: Unix time of its still.
-        is_fresh: True if the watcher has told the state lately; else it is `unknown`.
+        is_fresh: True if the watcher has reported lately; otherwise the state is `unknown`.
     """
     areas = vars(drawn_areas.areas if drawn_areas else Areas.of(camera))
     return CameraAnswer.model_validate(

@@ -73,7 +73,7 @@ async def list_all(request: RoomRequest) -> Response:
 )
 @route("POST", "/v1/sinks/{name}/tests", Role.ADMINISTRATOR)
 async def test(request: RoomRequest) -> Response:
-    """Send a test event past filters and outbox, and tell what became of it."""
+    """Send a test event past filters and outbox, and return the result."""
     requester, room = requester_of(request, query_of(request, Query)), request.room
     sink = named_in_path(request, _sinks_of(request), "sink")
     with ExitStack() as place:

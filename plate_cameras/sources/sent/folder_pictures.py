@@ -37,10 +37,10 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 READ, BROKEN = ASIDE = ("read", "broken")
 """Folders for pictures that were read, and for those that cannot be."""
 SCAN_S, SETTLED_S = 1.0, 2.0
-"""Pause between two looks at the folder, and the time for which a file must not change."""
+"""Pause between two scans of the folder, and the time for which a file must not change."""
 UNFINISHED_S = 60.0
-"""The same for a JPEG file without its end, or one that is no picture: a slow sender may still
-write it."""
+"""Time for which a JPEG file without its end, or a file that is no picture, must not change: a
+slow sender may still write it."""
 MAX_DEPTH = 8
 """Folders inside each other that are looked at."""
 MAX_FILES = 10_000

@@ -107,7 +107,7 @@ def erase_from_passes(database: Database, text: str) -> None:
 def erase_from_documents(database: Database, text: str) -> None:
     """Erase a text from events on the way to sinks, and from states of cameras, notes included.
 
-    An event that tells the text of a pass which has another one by now keeps the pass alone.
+    If the pass of an event has another text now, only the pass stays in the event.
     """
 
     def erase(document: Any) -> Any:

@@ -144,7 +144,8 @@ class PassPage:
     Attributes:
         passes: The passes.
         cursor: The `cursor` for the next page; `""` after the last.
-        hits: The hits of each pass that has any, by its number.
+        hits: Matched entries of lists by the number of the pass; passes without a match are
+            missing.
     """
 
     passes: tuple[FoundPass, ...]

@@ -42,14 +42,16 @@ from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, p
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
 WALK_OFF = ("sort", "bitmapscan", "material", "hashjoin", "mergejoin")
-"""PostgreSQL guesses how many texts match. We know it, and so forbid what the other guess needs."""
+"""PostgreSQL guesses how many texts match. The program counts them, and so forbids the plan of a
+wrong guess."""
 RARE = 2000
 """Largest number of passes that are looked up and sorted. A text that more of a million passes have
 fills a page within 25,000 steps of a walk."""
 RARE_LATELY = 6000
 """Limit for a text that a first walk did not find often enough; it may be frequent, but old."""
 STEPS = 1000
-"""Steps by which walks are compared. The one that reaches furthest into the past is followed."""
+"""Number of steps after which walks are compared. The walk that reaches furthest into the past
+goes on."""
 FIRST_STEPS = 20_000
 """Steps that a walk makes before a frequent text is looked up. A text that more than one in 400
 passes have fills a page within them."""

@@ -22,9 +22,9 @@ MAX_PASS_S = 3 * 3600.0
 """Time for a pass whose owner ended before it could close it. There are no events of a standing
 vehicle, so the last time of its pass may be long ago."""
 MIN_READ = 2
-"""A text that so many frames show is a text of the pass, also if it is not the last one."""
+"""Number of frames that must show a text, so that it counts as a text of the pass."""
 LOCKS = 0x6A6F696E
-"""First number of PostgreSQL's locks of cameras, under which their passes are joined."""
+"""First key of PostgreSQL's advisory locks of cameras. Passes are joined under such a lock."""
 ALIAS = "alias"
 _JOINED_EPOCH = (
     sa.select(sa.func.max(joined_passes.c.epoch))

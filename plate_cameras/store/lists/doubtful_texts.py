@@ -19,7 +19,7 @@ ACCEPT = "accept doubtful texts to take it"
 
 
 def explain_doubt(text: str, typed_text: str) -> str:
-    """Return why a text is probably on no plate; `""` for one that is.
+    """Return why a text is probably on no plate; `""` for a possible text.
 
     The kinds of plates are those that the project's weights read. A text of a rare kind, which is
     that of a car with O in place of 0, is doubtful, too: AO12BC77 could be on a moped.

@@ -248,7 +248,8 @@ def _delete_all(
 ) -> None:
     """Delete rows in the order of a key, which begins after a value.
 
-    Each step begins after the last one: PostgreSQL would read the deleted rows again and again.
+    Each transaction begins after the last deleted key, because PostgreSQL would read the deleted
+    rows again.
     """
     place = before
     while True:

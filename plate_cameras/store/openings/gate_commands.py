@@ -1,8 +1,8 @@
 """People's commands to open gates: from the control room, through the database, to a watcher.
 
 A command is a record of an opening whose outcome is not known yet. A watcher takes it before it
-asks the relay, so no command is carried out twice. One that nobody takes in time is not carried
-out at all: the vehicle may have left, and somebody else may stand before the gate.
+asks the relay, so no command is carried out twice. A command that no watcher takes in time is not
+carried out: another vehicle may stand before the gate by then.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def read_recent(
 def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tuple[GateOpening, ...]:
     """Return everything that gates did for a plate in a scope, for its owner.
 
-    The names of the people who opened gates are not the owner's.
+    The names of the people who opened gates are left out: they are not data of the plate's owner.
     """
     statement = (
         sa.select(*COLUMNS).where(_concerns(text, scope)).order_by(gate_openings.c.requested_s)

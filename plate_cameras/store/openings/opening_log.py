@@ -69,7 +69,7 @@ class OpeningLog:
         """Keep openings, those of the file first.
 
         Raises:
-            StoreUnavailable: Neither the database nor the file takes them now.
+            StoreUnavailable: The records can be stored neither in the database nor in the file.
         """
         try:
             self.replay()

@@ -25,7 +25,7 @@ from plate_cameras.store.tables.bounded_calls import BoundedCalls
 LOOKS_S = 0.25
 """Time between two looks at the running steps."""
 IDLE_S = 10.0
-"""Time without steps after which the thread ends."""
+"""The thread ends after this time without a step."""
 
 
 class Step:

@@ -31,7 +31,7 @@ class SinkCondition:
         """Tell whether a sink wants a plate.
 
         Args:
-            text: Its text; one that could not be read is neither known nor unknown.
+            text: Its text; empty if the plate could not be read, and is neither known nor unknown.
             lists: Names of the lists that it is on.
         """
         if not (self.lists or self.unknown):

@@ -47,7 +47,8 @@ class SpoolInUse(StoreUnavailable):
 class Spool:
     """Keeps events in order, as files. One process at a time uses a folder.
 
-    Errors of the disk lose nothing. Only where there is no room, events `updated` are deleted.
+    No event is lost by errors of the disk. Only where there is no room, events `updated` are
+    deleted.
 
     Attributes:
         most_bytes: Largest size of all files.

@@ -22,7 +22,9 @@ Names: TypeAlias = list[str] | None
 @expand
 def bench(
     *,
-    plates: Annotated[str, typer.Option(help="Of the rendered pictures, one each.")] = "0,1,4,20",
+    plates: Annotated[
+        str, typer.Option(help="Numbers of plates of the rendered pictures.")
+    ] = "0,1,4,20",
     file: Annotated[
         list[Path] | None, typer.Option(help="A picture file to use instead; repeatable.")
     ] = None,
@@ -33,18 +35,22 @@ def bench(
     full: Annotated[
         bool, typer.Option("--full", help="Every transport at every concurrency.")
     ] = False,
-    seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = plan.SECONDS,
+    seconds: Annotated[
+        float, typer.Option(help="Seconds of each measurement in each round.")
+    ] = plan.SECONDS,
     rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = plan.ROUNDS,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/bench"),
     url: Annotated[
-        Text, typer.Option(help="host:port of a running server; starts one of its own without.")
+        Text, typer.Option(help="host:port of a running server; without it, one is started.")
     ] = None,
-    grpc_url: Annotated[Text, typer.Option(help="host:port of the same, gRPC.")] = None,
-    metrics_url: Annotated[Text, typer.Option(help="http://host:port/metrics of the same.")] = None,
+    grpc_url: Annotated[Text, typer.Option(help="host:port of the running server's gRPC.")] = None,
+    metrics_url: Annotated[
+        Text, typer.Option(help="http://host:port/metrics of the running server.")
+    ] = None,
     server: CapacityOptions,
     verbose: VerboseOption = False,
 ) -> None:
-    """Measure throughput, latency and cost of the server, and of the pipeline without one.
+    """Measure throughput, latency and cost of the server and of the pipeline without a server.
 
     docs/benchmark.md explains every column.
     """

@@ -178,7 +178,9 @@ def main(
     base: Annotated[str, typer.Argument(help="Commit to compare with, for example main~1.")],
     *,
     head: Annotated[str, typer.Option(help="Commit to judge.")] = "HEAD",
-    plates: Annotated[str, typer.Option(help="Of the rendered pictures, one each.")] = "0,4",
+    plates: Annotated[
+        str, typer.Option(help="Numbers of plates of the rendered pictures.")
+    ] = "0,4",
     file: Annotated[
         list[Path] | None, typer.Option(help="A further picture of the load; repeatable.")
     ] = None,

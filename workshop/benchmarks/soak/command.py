@@ -31,7 +31,10 @@ class Plan:
     ] = None
     callers: Annotated[int, typer.Option(min=1, max=64, help="Calls at once.")] = 4
     pictures: Annotated[
-        int, typer.Option(min=0, max=64, help="As of plates serve; 0: as many as fit the machine.")
+        int,
+        typer.Option(
+            min=0, max=64, help="Pictures in work at once; 0: as many as fit the machine."
+        ),
     ] = 0
     every_s: Annotated[
         float, typer.Option("--every", min=0.05, max=3600, help="Seconds between samples.")
@@ -63,7 +66,7 @@ class Plan:
 
 @expand
 def soak(*, plan: Plan, verbose: VerboseOption = False) -> None:
-    """Call a service of its own for long, and fail when anything of it grows.
+    """Start a service, call it for long, and fail if its memory or anything else grows.
 
     docs/soak.md explains the report.
     """

@@ -166,7 +166,7 @@ def negatives(
         Path | None, typer.Option(help="CSV of the photos' plates without a label.")
     ] = None,
     text_threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Least score of a text that is shown.")
+        float | None, typer.Option(min=0, max=1, help="Lowest score of a text that is shown.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the sheets.")] = Path("reports/negatives"),
     weights: WeightsOption = None,

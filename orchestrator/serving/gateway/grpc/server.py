@@ -95,7 +95,8 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     async def _note_unread(self, context: Any) -> None:
         """Count a call that gRPC itself has refused, because its message was compressed.
 
-        gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, without a peer.
+        gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, but without the
+        caller's address.
         """
         with suppress(PlateError):
             async with self._admit("other", context):
@@ -179,7 +180,8 @@ def make_server(
         servicer: Answers the calls. Its limit `connections` also applies here. The next connection
             is closed, and the next call at once is refused unread. The service admits calls, and
             also delays refusals.
-        address: The address. One of IPv4's loopback also gets that of IPv6, if that is possible.
+        address: The address. A server on IPv4's loopback also listens on IPv6's loopback, if
+            possible.
         credentials: TLS credentials; no TLS if None.
         shares_port: Other processes of this user may listen at the same port.
 

@@ -1,6 +1,6 @@
 """The answers of the REST API: made here, described from here.
 
-A picture that failed among others has a `problem` where those have what was found.
+If one of several pictures fails, it has a `problem` in place of plates.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ class KeyFile:
     def ends(self) -> dict[str, float]:
         """Return the Unix times at which keys expire, by their names, the soonest first.
 
-        They are those of the last file that could be read.
+        They come from the last file that could be read.
         """
         return self._keys.ends()
 

@@ -14,7 +14,7 @@ from orchestrator.serving.gateway.policy.clients import Client
 BEARER = re.compile(r"(?:bearer|token) +(\S+)", re.ASCII | re.IGNORECASE)
 """Value of the header Authorization. Clients of Plate Recognizer write `Token KEY`."""
 BASIC = re.compile(r"basic +([A-Za-z0-9+/]{1,512}={0,2})", re.ASCII | re.IGNORECASE)
-"""The same with a user and the key as password: most cameras can send nothing else."""
+"""HTTP Basic with any user and the key as password: most cameras can send nothing else."""
 KEY = re.compile(r"[!-~]{1,256}")
 """Pattern of a key: visible ASCII without spaces."""
 KEY_HEADERS = ("authorization", "x-api-key")

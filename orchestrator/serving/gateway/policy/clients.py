@@ -30,8 +30,8 @@ class Client:
     Attributes:
         name: `key:NAME` of its key, `person:NAME` of a person who has logged in, else its IP
             address.
-        calls: Most of its calls at once, including calls that wait.
-        rate: Most of its calls a second. As many may come at once after a pause.
+        calls: Largest number of its calls at once, including calls that wait.
+        rate: Largest number of its calls a second. As many may come at once after a pause.
         priority: Priority of its calls: 0 is served before 1, and 1 before 2.
         role: Role of its key or person, one of `ROLES`; empty for none.
         groups: Groups of cameras that it may see; empty for all.

@@ -26,7 +26,7 @@ class Connections:
     Args:
         max_total: Largest number of connections in total.
         max_of_address: Largest number of connections from one address.
-        proxies: Proxies whose connections are those of many clients; None for none.
+        proxies: Trusted proxies, whose connections belong to many clients; None without proxies.
 
     Attributes:
         idle: The connections that wait for a request. The longest idle comes first.

@@ -128,7 +128,7 @@ class Slots:
         self._sizes[slot.client.name] += extra_bytes
 
     def _drop_slow_of_many(self, slot: Slot, missing: int) -> None:
-        """Evict slow uploads of clients with more calls than that of a new call, the slowest first.
+        """Evict slow uploads of clients with more calls than the new call's client, slowest first.
 
         So unfinished bodies cannot hold places for ever, even if several clients send them.
         """

@@ -41,7 +41,7 @@ class TrustedProxies:
             headers: Lower-case names and values of the headers.
 
         Returns:
-            The last address that no trusted proxy has; that of a proxy if it tells no other one.
+            The last address that belongs to no trusted proxy; the proxy's if there is no other.
         """
         if not self._networks or not self.trusts(peer):
             return peer

@@ -26,8 +26,8 @@ ONE_MODEL = {MODEL: (*NETWORKS,), PLATE_READER: (RECTIFIER, READER)}
 """The models of `plates serve --one-model`, each with the networks that it runs itself."""
 
 OWN_WEIGHT = 3
-"""Memory of a worker that runs all networks, in that of a usual one. Under load, with pictures of
-several sizes, 260 MB were measured."""
+"""Memory of a worker that runs all networks, as a multiple of a usual worker's memory. Under load,
+with pictures of several sizes, 260 MB were measured."""
 
 
 def models_of(repository: Path) -> tuple[str, ...]:

@@ -81,8 +81,8 @@ def lay_out(
         source: The inputs; their networks are exported.
         target: The folder to write. It must be new, empty, or written by this function before,
             without added versions.
-        capacity: The number of instances of each model. With that of a GPU, the server does not
-            start without one.
+        capacity: The number of instances of each model. With the configuration of a GPU, the
+            server does not start without a GPU.
         spare: Folder for exported networks that are not in the repository.
 
     Returns:

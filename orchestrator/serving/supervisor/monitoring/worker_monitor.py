@@ -146,7 +146,7 @@ class WorkerMonitor:
         return self._deaths >= MAX_DEATHS and not self._old
 
     def is_idle(self) -> bool:
-        """Tell whether no worker has a call; a worker without a heartbeat may have one."""
+        """Tell whether no worker has a call. A worker without a heartbeat counts as busy."""
         pids = [worker.pid for worker in self._workers.alive()]
         return all(map(self._heartbeats.exists, pids)) and all(map(self._has_no_call, pids))
 

@@ -124,7 +124,7 @@ class Workers:
         return pid in self._models or _program(pid) == PROGRAM
 
     def _model(self, pid: int) -> str:
-        """Return the model of a worker; what was read once stays true."""
+        """Return the model of a worker. It never changes, so it is read once."""
         if pid not in self._models:
             arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
             if len(arguments) > NAME:  # a dead worker has no arguments

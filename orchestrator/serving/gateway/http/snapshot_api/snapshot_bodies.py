@@ -29,7 +29,7 @@ UPLOAD, UPLOAD_URL = "upload", "upload_url"
 FIELDS = FormFields((UPLOAD,), (UPLOAD_URL, *SnapshotFields.model_fields), is_strict=False)
 ESCAPES_ALLOWED, BYTES_AN_ESCAPE = 1000, 16
 """Largest number of escapes of an encoded form: base64 text has one in 32 characters. A body of
-nothing else would need many times its size in memory."""
+escapes alone would need many times its size in memory."""
 
 
 @dataclass(frozen=True)
