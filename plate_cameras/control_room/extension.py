@@ -95,10 +95,11 @@ class ControlRoomExtension:
 
     async def _follow(self) -> None:
         """Follow changes of the file of cameras. A wrong file changes nothing."""
-        stamp = stamp_of(self._file)
+        stamp, error = stamp_of(self._file), None
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
-            if (now := stamp_of(self._file)) == stamp:
+            now = stamp_of(self._file)
+            if now == stamp and error is None:  # else this machine may have been the reason
                 continue
             stamp, error = now, None
             try:
