@@ -121,3 +121,11 @@ def test_a_model_whose_workers_are_replaced_is_away_over_http_too(
     body = BytesIO(json.dumps({"error": message}).encode())
     error = HTTPError("http://127.0.0.1/v2/models/yolo", 404, "Not Found", Message(), body)
     assert type(page_fault_of(error)) is kind
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(60, "60"), (29.99999, "30"), (0.00064, "0.00064"), (3600, "3600")]
+)
+def test_a_late_answer_names_the_time_that_it_had(seconds: float, text: str) -> None:
+    message = f"wanted an answer within {text} s, got none"
+    assert str(DeadlineExceeded.after(seconds)) == message
