@@ -31,7 +31,7 @@ from orchestrator.serving.supervisor.models.repository_writer import canary_fold
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
 from orchestrator.serving.supervisor.ports import ListenAddress
 from orchestrator.serving.supervisor.preflight import check
-from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
+from orchestrator.serving.supervisor.service_loop import ServiceSpec, restart_requests, supervise
 from orchestrator.serving.supervisor.triton_server import Server, ignore
 from orchestrator.serving.supervisor.triton_service import TritonService
 
@@ -47,20 +47,21 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         PlateError: They cannot be started; the message gives the reason.
     """
     keeps_ports = flags is None or bool(options.http_port)  # administrators look for Triton there
-    options, gateway = check_services(options, flags)
-    if gateway and options.is_made_here:
-        draw_canary(options.weights, options.formats)
-    with (
-        suppress(KeyboardInterrupt),  # Ctrl-C stops them
-        keep_models(options) as models,
-    ):
-        front = gateway and GatewayService(_fit_models(gateway, models))
-        triton = TritonService(options, models, front.notify if front else ignore, keeps_ports)
-        specs = [ServiceSpec("Triton", triton.start, triton.restart, Server.needs_restart)]
-        if front:
-            specs.append(ServiceSpec("the gateway", front.start))
-        logger.info("starting Triton ...")
-        supervise(specs, on_ready=lambda: _report_ready(options, gateway))
+    with restart_requests():  # a service that starts, or ends, needs no restart
+        options, gateway = check_services(options, flags)
+        if gateway and options.is_made_here:
+            draw_canary(options.weights, options.formats)
+        with (
+            suppress(KeyboardInterrupt),  # Ctrl-C stops them
+            keep_models(options) as models,
+        ):
+            front = gateway and GatewayService(_fit_models(gateway, models))
+            triton = TritonService(options, models, front.notify if front else ignore, keeps_ports)
+            specs = [ServiceSpec("Triton", triton.start, triton.restart, Server.needs_restart)]
+            if front:
+                specs.append(ServiceSpec("the gateway", front.start))
+            logger.info("starting Triton ...")
+            supervise(specs, on_ready=lambda: _report_ready(options, gateway))
     logger.info("stopped")
 
 

@@ -32,6 +32,38 @@ def exponential_s(retry: int, first_s: float, longest_s: float) -> float:
     return min(longest_s, first_s * 2.0 ** min(retry, MAX_DOUBLINGS))
 
 
+class Backoff:
+    """Says when something that failed may be retried; it does not wait itself.
+
+    Args:
+        first_s: First pause; each further pause is twice as long.
+        longest_s: Longest pause. A failure that comes more than twice this time after the last one
+            starts again with the first pause.
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(
+        self, first_s: float, longest_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._first_s, self._longest_s, self._clock = first_s, longest_s, clock
+        self._last_failure_s, self._retry = float("-inf"), 0
+
+    def is_over(self) -> bool:
+        """Tell whether the pause is over, or nothing has failed."""
+        return self._clock() - self._last_failure_s >= self._pause_s()
+
+    def fail(self) -> float:
+        """Start a pause; return its length in seconds."""
+        now = self._clock()
+        is_first = now - self._last_failure_s > 2 * self._longest_s
+        self._retry = 0 if is_first else self._retry + 1
+        self._last_failure_s = now
+        return self._pause_s()
+
+    def _pause_s(self) -> float:
+        return exponential_s(self._retry, self._first_s, self._longest_s)
+
+
 def may_be_too_large(error: PlateError, picture_bytes: int) -> bool:
     """Tell whether a connection was lost at a picture that may be too large for a proxy.
 

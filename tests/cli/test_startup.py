@@ -1,6 +1,7 @@
 """The checks of `plates serve` before its start, its message when ready, and word to systemd."""
 
 import re
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,11 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from orchestrator.cli import startup
 from orchestrator.cli.app import app
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.startup import SOCKET, check_services, report_ready, welcome
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.supervisor import service_loop
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
 
@@ -38,6 +41,21 @@ def test_the_gateway_is_told_how_to_call_triton() -> None:
     fronts = (gateway.http, gateway.grpc, gateway.metrics)
     ports = {options.http_port, options.grpc_port, options.metrics_port}
     assert len(ports | {address.port for address in fronts} | {0}) == 7
+
+
+def test_a_hangup_during_the_start_ends_nothing(monkeypatch, tmp_path: Path) -> None:
+    def hang_up(*_: object) -> None:
+        signal.getsignal(signal.SIGHUP)(signal.SIGHUP, None)
+        raise ServerError("the start went on")
+
+    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "tty")
+    monkeypatch.setattr(startup, "check_services", hang_up)
+    before = signal.signal(signal.SIGHUP, signal.default_int_handler)
+    try:
+        with pytest.raises(ServerError, match="the start went on"):
+            startup.run_services(TRITON, FLAGS)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_no_port_is_wanted_twice() -> None:

@@ -42,6 +42,7 @@ class Certificate:
         self.files = chain, private_key
         self._stamps = [stamp_of(file) for file in self.files]
         self._contexts: list[ssl.SSLContext] = []
+        self._is_broken = False
         try:
             self._load()
         except OSError as error:  # ssl.SSLError is one
@@ -69,18 +70,24 @@ class Certificate:
             self.refresh()
 
     def refresh(self) -> None:
-        """Read the files if they have changed. Unusable files are logged and ignored."""
+        """Read the files if they have changed. Unusable files are logged and ignored.
+
+        They are read at each look until they can be used: the reason may have been this machine.
+        """
         stamps = [stamp_of(file) for file in self.files]
-        if stamps == self._stamps:
+        is_changed = stamps != self._stamps
+        if not is_changed and not self._is_broken:
             return
-        self._stamps = stamps
+        self._stamps, self._is_broken = stamps, True
         try:
             self._load()
             for context in self._contexts:
                 context.load_cert_chain(*self.files)
         except OSError as error:
-            logger.error("the new certificate cannot be used, the old one stays: %s", error)
+            if is_changed:
+                logger.error("the new certificate cannot be used, the old one stays: %s", error)
         else:
+            self._is_broken = False
             logger.warning("new connections get the new certificate")
 
     def _configure(self) -> grpc.ServerCertificateConfiguration:

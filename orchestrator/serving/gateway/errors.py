@@ -128,7 +128,8 @@ class DeadlineExceeded(GatewayError):
     @classmethod
     def after(cls, seconds: float) -> DeadlineExceeded:
         """Return the error of a call that had so many seconds."""
-        return cls(f"wanted an answer within {round(seconds, 2):g} s, got none")
+        rounded_s = float(f"{seconds:.3g}")  # a caller's own timeout may be a millisecond
+        return cls(f"wanted an answer within {rounded_s:g} s, got none")
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,8 @@ class Limits:
     client_connections: Annotated[
         int,
         COUNT(
-            help="connections of HTTP open at once from one address; behind a balancer all "
-            "callers have one"
+            help="connections of HTTP, and calls over gRPC, open at once from one address; behind "
+            "a balancer all callers have one"
         ),
     ] = 250
     calls: Annotated[

@@ -14,41 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.errors import PlateError
-from orchestrator.host.retry import Retries, exponential_s
+from orchestrator.host.retry import Backoff, Retries
 from orchestrator.host.subprocesses import defer_stops
-
-
-class Backoff:
-    """Says when something that failed may be retried; it does not wait itself.
-
-    Args:
-        first_s: First pause; each further pause is twice as long.
-        longest_s: Longest pause. A failure that comes more than twice this time after the last one
-            starts again with the first pause.
-        clock: Returns the time in seconds.
-    """
-
-    def __init__(
-        self, first_s: float, longest_s: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._first_s, self._longest_s, self._clock = first_s, longest_s, clock
-        self._last_failure_s, self._retry = float("-inf"), 0
-
-    def is_over(self) -> bool:
-        """Tell whether the pause is over, or nothing has failed."""
-        return self._clock() - self._last_failure_s >= self._pause_s()
-
-    def fail(self) -> float:
-        """Start a pause; return its length in seconds."""
-        now = self._clock()
-        is_first = now - self._last_failure_s > 2 * self._longest_s
-        self._retry = 0 if is_first else self._retry + 1
-        self._last_failure_s = now
-        return self._pause_s()
-
-    def _pause_s(self) -> float:
-        return exponential_s(self._retry, self._first_s, self._longest_s)
-
 
 TERMINAL = Path("/dev/tty")
 

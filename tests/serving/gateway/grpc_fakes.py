@@ -53,6 +53,8 @@ class FakeService:
             self.events.put_nowait("cancelled")
             raise
 
+    connections = SimpleNamespace(proxies=None)
+
     @property
     def admission(self) -> "FakeService":
         return self

@@ -1,6 +1,7 @@
 """Certificates: new files reach new connections, and their last second is known."""
 
 import asyncio
+import errno
 import shutil
 import ssl
 from collections.abc import Callable
@@ -96,6 +97,25 @@ def test_files_that_cannot_be_used_leave_the_old_certificate(
     assert certificate.pair == pair
     assert caplog.text.count("the old one stays") == 2
     shutil.copy(new.private_key, tmp_path / "key.pem")
+    certificate.refresh()
+    assert certificate.pair == (new.private_key.read_bytes(), new.chain.read_bytes())
+
+
+def test_files_that_could_not_be_read_once_are_read_again(
+    certificate_pair: tuple[Files, Files], tmp_path: Path, monkeypatch, caplog
+) -> None:
+    old, new = certificate_pair
+    certificate = Certificate(*install(old, tmp_path))
+
+    def open_none(_file: Path) -> bytes:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    install(new, tmp_path)
+    with monkeypatch.context() as machine:
+        machine.setattr(Path, "read_bytes", open_none)
+        certificate.refresh()
+        certificate.refresh()
+    assert caplog.text.count("the old one stays") == 1
     certificate.refresh()
     assert certificate.pair == (new.private_key.read_bytes(), new.chain.read_bytes())
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from orchestrator.errors import ServerError
+from orchestrator.host.retry import Backoff
 from orchestrator.host.subprocesses import STOP_SIGNALS, defer_stops
 from orchestrator.serving.supervisor import service_loop
 from orchestrator.serving.supervisor.service_loop import (
-    Backoff,
     ServiceSpec,
     restart_requests,
     supervise,

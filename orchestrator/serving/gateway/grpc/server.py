@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
@@ -15,10 +16,18 @@ from tritonclient.grpc import service_pb2 as pb
 from orchestrator.errors import PlateError
 from orchestrator.serving.gateway.call import Call
 from orchestrator.serving.gateway.data_plane import DataPlane, Headers
-from orchestrator.serving.gateway.errors import BodyTooLarge, Outcome, UnsupportedMedia, outcome_of
+from orchestrator.serving.gateway.errors import (
+    RETRY_AFTER_S,
+    BodyTooLarge,
+    Outcome,
+    QuotaExceeded,
+    UnsupportedMedia,
+    outcome_of,
+)
 from orchestrator.serving.gateway.grpc.message_reads import MessageReads
 from orchestrator.serving.gateway.ops.tracing import trace_of
 from orchestrator.serving.gateway.options import Address, Limits
+from orchestrator.serving.gateway.policy.clients import client_at
 from orchestrator.serving.protocol.kserve_grpc import (
     parse_message,
     parse_request,
@@ -49,6 +58,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         self._service = service
         self.limits = limits
         self._reads = MessageReads(limits)
+        self._calls: Counter[str] = Counter()  # that have not ended, by the client's name
         self._handlers = {
             "ServerLive": self._handle(self._server_live),
             "ServerReady": self._handle(self._server_ready),
@@ -110,6 +120,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
                 await self._note_unread(context)
                 raise asyncio.CancelledError  # a message to an ended call is a traceback in the log
             try:
+                self._count(context)
                 response = await answer(context)
             except Exception as error:  # the log already has our own faults
                 await _abort(context, outcome_of(error))
@@ -118,6 +129,32 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             return message
 
         return grpc.stream_unary_rpc_method_handler(handle)
+
+    def _count(self, context: Any) -> None:
+        """Count a call of an address until it has ended.
+
+        A caller decides when it takes an answer, and may never do so. Then only the end of its
+        connection ends the call. So calls of one address must not use up those of the port.
+
+        Raises:
+            QuotaExceeded: The address has too many calls.
+        """
+        address, proxies = address_of(context.peer()), self._service.connections.proxies
+        if proxies is not None and proxies.trusts(address):  # many callers share it
+            return
+        name, max_calls = client_at(address, self.limits).name, self.limits.client_connections
+        if self._calls[name] >= max_calls:
+            raise QuotaExceeded(
+                f"calls at once from one address: wanted at most {max_calls}, got one more",
+                RETRY_AFTER_S,
+            )
+        self._calls[name] += 1
+        context.add_done_callback(lambda _: self._discount(name))
+
+    def _discount(self, name: str) -> None:
+        self._calls[name] -= 1
+        if not self._calls[name]:  # the table must not grow
+            del self._calls[name]
 
     def leave(self) -> None:
         """Stop waiting for messages soon, because the process is to end."""

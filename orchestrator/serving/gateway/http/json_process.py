@@ -7,6 +7,7 @@ import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from typing import TypeVar
 
 from orchestrator.errors import ServerError
@@ -32,20 +33,34 @@ class Parser:
             arguments: Arguments of the function.
 
         Raises:
-            ServerError: The process died, perhaps for lack of memory. The next call starts a new
-                process.
+            ServerError: The process died twice, perhaps for lack of memory. The next call starts a
+                new one.
         """
         if size <= SMALL:
             return function(*arguments)
+        try:
+            with suppress(BrokenProcessPool):  # it may have died earlier, or of another body
+                return await self._run_apart(function, *arguments)
+            return await self._run_apart(function, *arguments)
+        except BrokenProcessPool as error:
+            raise ServerError("the call could not be parsed; try again") from error
+
+    async def _run_apart(self, function: Callable[..., T], *arguments: object) -> T:
+        """Return a function's result from the separate process.
+
+        Raises:
+            BrokenProcessPool: The process died.
+        """
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(max_workers=1, mp_context=context)
-        loop = asyncio.get_running_loop()
+        pool = self._pool
         try:
-            return await loop.run_in_executor(self._pool, function, *arguments)
-        except BrokenProcessPool as error:
-            self.close()
-            raise ServerError("the call could not be parsed; try again") from error
+            return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+        except BrokenProcessPool:
+            if self._pool is pool:  # else another call has closed it already
+                self.close()
+            raise
 
     def close(self) -> None:
         if self._pool is not None:

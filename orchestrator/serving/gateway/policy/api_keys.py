@@ -244,16 +244,21 @@ class KeyFile:
         return self._keys.ends()
 
     def look(self) -> None:
-        """Read the file again, if the next check is due and the file has changed."""
+        """Read the file again, if the next check is due and the file has changed.
+
+        A file that could not be read is read at each check: the reason may have been this machine.
+        """
         now = self._clock()
         if now - self._last_look_s < LOOK_AGAIN_S:
             return
-        self._last_look_s, before = now, self._stamp
-        self._stamp = stamp_of(self._file)
-        if self._stamp == before:
+        stamp = stamp_of(self._file)
+        is_changed = stamp != self._stamp
+        self._last_look_s, self._stamp = now, stamp
+        if not is_changed and not self.is_broken:
             return
         try:
             self._keys, self.is_broken = read_keys(self._file), False
         except SettingsError as error:
-            log.error("%s; no key is accepted until the file of keys is mended", error)
+            if is_changed:
+                log.error("%s; no key is accepted until the file of keys is mended", error)
             self.is_broken = True

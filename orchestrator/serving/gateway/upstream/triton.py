@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -232,11 +233,21 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
     return ModelError(FAILED)  # Triton's own message may describe this machine
 
 
+def page_fault_of(error: HTTPError) -> PlateError:
+    """Return Triton's HTTP error as one of our errors, the same as `fault_of` for gRPC."""
+    message = b""
+    with suppress(OSError, HTTPException):
+        message = error.read()
+    if any(text in message.decode(errors="replace") for text in DEAD):
+        return ServerError(AWAY)
+    return NotFound(f"no such model or version ({error.code})")
+
+
 def _fetch(request: Request | str) -> bytes:
     try:
         with open_url(request, timeout_s=METADATA_TIMEOUT_S) as answer:
             return bytes(answer.read())
     except HTTPError as error:
-        raise NotFound(f"no such model or version ({error.code})") from error
+        raise page_fault_of(error) from error
     except (OSError, HTTPException) as error:
         raise ServerError(AWAY) from error

@@ -47,6 +47,9 @@ HANG_ON_A_GPU = "30"
 SETTINGS_OF_READINGS = ("text_threshold", "temperature")
 """Settings that `plate_reader` has in common with `plate_recognition`."""
 
+PART = ".part"
+"""Folder in a repository for models that are not complete yet."""
+
 RepositoryWriter = Callable[[ServerOptions, Path], Path]
 """A function that writes the model repository of a server into a folder, and returns it."""
 
@@ -77,6 +80,9 @@ def lay_out(
 ) -> Path:
     """Write a repository for one engine; Triton's own backends of these names accept it, too.
 
+    Models that are there already stay until all new ones are written. Each is then replaced at
+    once, so that a server that reads one at this moment never finds half of it.
+
     Args:
         source: The inputs; their networks are exported.
         target: The folder to write. It must be new, empty, or written by this function before,
@@ -95,19 +101,21 @@ def lay_out(
     """
     check_models(source.repository)
     _check_target(source, target)
-    names = ONE_MODEL if capacity.is_one_model else MODELS
+    part = target / PART
     try:
-        for name in MODELS:
-            shutil.rmtree(target / name, ignore_errors=True)
-        for name in names:
+        shutil.rmtree(part, ignore_errors=True)
+        for name in ONE_MODEL if capacity.is_one_model else MODELS:
             config = configure(source, name, capacity)
             files = _choose_files(source, name, spare, is_one_model=capacity.is_one_model)
-            _write_model(target / name, config, files)
+            _write_model(part / name, config, files)
             if capacity.is_one_model:
-                write_list(target / name / "1", one_model.list_networks(source, name))
+                write_list(part / name / "1", one_model.list_networks(source, name))
+        _replace_models(target, part)
     except OSError as error:
         where = "" if error.filename is None else f" ({error.filename})"
         raise SettingsError(f"{target}: cannot be written: {error.strerror}{where}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return target
 
 
@@ -208,7 +216,7 @@ def _check_target(source: ModelSource, target: Path) -> None:
     Raises:
         SettingsError: It is the source itself, or has files that `lay_out` did not write.
     """
-    if not target.is_dir() or not any(target.iterdir()):
+    if not target.is_dir() or {path.name for path in target.iterdir()} <= {PART}:
         return
     message = f"{target}: wanted a new folder, or one that plates export --out wrote, got"
     if not is_laid_out(target) or target.resolve() == source.repository.resolve():
@@ -249,6 +257,15 @@ def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
     (folder / CONFIG).write_text(config, encoding="utf-8")
     for name, file in files.items():
         shutil.copy(file, folder / "1" / name)
+
+
+def _replace_models(target: Path, part: Path) -> None:
+    """Move new models from their folder into a repository, and its old ones out of it."""
+    for name in MODELS:
+        if (target / name).exists():
+            (target / name).rename(part / f"old.{name}")
+        if (part / name).exists():
+            (part / name).rename(target / name)
 
 
 def _copy_settings(source: Any, target: Any) -> None:

@@ -14,6 +14,7 @@ from urllib.request import Request
 
 from orchestrator.errors import ServerError
 from orchestrator.host.loopback import open_url
+from orchestrator.serving.supervisor.monitoring.server_log import on_one_line
 from orchestrator.serving.supervisor.options import ServerOptions
 
 MAX_CONCURRENT = 8  # models that are loaded at the same time
@@ -43,16 +44,18 @@ class ModelReload:
         """
         self._loading[model] = self._pool.submit(self._load_again, model, has_others)
 
-    def finish(self) -> list[str]:
-        """Return the models that were loaded since the last call.
+    def finish(self) -> dict[str, ServerError | None]:
+        """Return the models whose loading has ended since the last call, each with its error."""
+        ended_models = [model for model, future in self._loading.items() if future.done()]
+        return {model: self._error_of(self._loading.pop(model)) for model in ended_models}
 
-        Raises:
-            ServerError: A model could not be loaded.
-        """
-        loaded_models = [model for model, future in self._loading.items() if future.done()]
-        for model in loaded_models:
-            self._loading.pop(model).result()
-        return loaded_models
+    @staticmethod
+    def _error_of(future: Future[None]) -> ServerError | None:
+        try:
+            future.result()
+        except ServerError as error:
+            return error
+        return None
 
     def is_loading(self, model: str) -> bool:
         return model in self._loading
@@ -101,6 +104,6 @@ class ModelReload:
 
 def _reason(error: HTTPError) -> str:
     try:
-        return str(json.loads(error.read())["error"])
+        return on_one_line(str(json.loads(error.read())["error"]))
     except (OSError, ValueError, LookupError):
         return str(error)

@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from orchestrator.contract import unmark
 from orchestrator.errors import ServerError
 from orchestrator.host.heartbeat import ASK, Beat, Heartbeats, State
+from orchestrator.host.retry import Backoff
 from orchestrator.serving.protocol.gateway_events import Event, WorkerDied, WorkersReplaced
 from orchestrator.serving.supervisor.monitoring.model_reload import ModelReload
 from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
@@ -78,6 +79,9 @@ milliseconds; on a busy machine the worker must first get a core."""
 RETIRED_S = 2.0
 """Idle time after which a replaced worker is killed. Triton ends the workers that it has replaced,
 but not when another of them died during a call."""
+RELOAD_PAUSES_S = (1.0, 30.0)
+"""First and longest pause before a model is loaded again whose loading failed: there may be no
+memory for another worker now. Its other workers answer until then."""
 MAX_DEATHS = 20
 """Deaths of workers after which the server should be restarted. Each dead worker leaves memory of
 its model in Triton, and in shared memory, until Triton ends."""
@@ -121,6 +125,7 @@ class WorkerMonitor:
         self._watchdog = Watchdog(heartbeats.read, clock)
         self._old: dict[str, set[int]] = {}  # workers that are being replaced, by model
         self._again: set[str] = set()  # models that lost a new worker in the meantime
+        self._failed: dict[str, Backoff] = {}  # models that could not be loaded again
         self._idle_since_s: dict[int, float] = {}  # replaced workers; each idle since when
         self._deaths = 0
 
@@ -136,6 +141,7 @@ class WorkerMonitor:
                 self._replace_lost(worker, reason, beat)
             self._end_retired()
             self._finish()
+            self._retry_failed()
         except ServerError as error:
             logger.error("%s", error)
             return False
@@ -171,10 +177,11 @@ class WorkerMonitor:
             self._send(worker.pid, signal.SIGKILL)
         if worker.model in {"", SERVER}:
             raise ServerError(f"process {worker.pid} cannot be replaced alone")
-        if not self._reload.is_loading(worker.model):
+        if self._reload.is_loading(worker.model):
+            if worker.pid not in self._old[worker.model]:  # old ones are being replaced already
+                self._again.add(worker.model)
+        elif worker.model not in self._failed or not self._is_served(worker.model):
             self._replace(worker.model)
-        elif worker.pid not in self._old[worker.model]:  # old workers are being replaced already
-            self._again.add(worker.model)
 
     def _report(self, worker: Worker, reason: str, beat: Beat) -> None:
         if not worker.exit_reason and not worker.is_stopped:
@@ -206,14 +213,42 @@ class WorkerMonitor:
         return any(self._workers.is_known(worker) and not worker.is_stopped for worker in workers)
 
     def _finish(self) -> None:
-        for model in self._reload.finish():
+        """Handle the ends of reloads.
+
+        Raises:
+            ServerError: A model could not be loaded, and none of its workers answers.
+        """
+        for model, error in self._reload.finish().items():
+            old_pids = self._old.pop(model)
+            needs_another = model in self._again
+            self._again.discard(model)
+            if error is not None:
+                self._keep_others(model, error)
+                continue
             logger.warning("%s has new workers", model)
-            self._idle_since_s |= dict.fromkeys(self._old.pop(model), self._clock())
-            if model in self._again:
-                self._again.remove(model)
+            self._failed.pop(model, None)
+            self._idle_since_s |= dict.fromkeys(old_pids, self._clock())
+            if needs_another:
                 self._replace(model)
             else:
                 self._notify(WorkersReplaced(model))
+
+    def _keep_others(self, model: str, error: ServerError) -> None:
+        """Let the other workers of a model answer until it can be loaded again.
+
+        Raises:
+            ServerError: It has none.
+        """
+        if not self._is_served(model):
+            raise error
+        backoff = self._failed.setdefault(model, Backoff(*RELOAD_PAUSES_S, self._clock))
+        message = "%s; its other workers answer, and it is loaded again in %.0f s"
+        logger.error(message, error, backoff.fail())
+
+    def _retry_failed(self) -> None:
+        for model, backoff in self._failed.items():
+            if backoff.is_over() and not self._reload.is_loading(model):
+                self._replace(model)
 
     def _end_retired(self) -> None:
         here = [worker for worker in self._workers.alive() if worker.pid in self._idle_since_s]

@@ -2,10 +2,13 @@
 
 import asyncio
 import logging
+import struct
 
+import anyio
 import grpc
 import pytest
 from tritonclient.grpc import InferRequestedOutput
+from tritonclient.grpc import service_pb2 as pb
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.errors import PictureError
@@ -177,6 +180,68 @@ async def test_more_calls_at_once_are_refused() -> None:
         assert (await stub.ModelInfer(request()).code()).name == "RESOURCE_EXHAUSTED"
         service.free.set()
         assert len(await asyncio.gather(*delayed)) == 2
+
+
+def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """Return a frame of HTTP/2. Source: RFC 9113, section 4.1."""
+    return (
+        len(payload).to_bytes(3, "big") + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+    )
+
+
+def field(name: bytes, value: bytes) -> bytes:
+    """Return a literal header field. Source: RFC 7541, section 6.2.2."""
+    return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+DATA, HEADERS, SETTINGS, END_STREAM, END_HEADERS, NO_WINDOW = 0, 1, 4, 1, 4, b"\0\4\0\0\0\0"
+LIVE = (
+    field(b":method", b"POST")
+    + field(b":scheme", b"http")
+    + field(b":path", b"/inference.GRPCInferenceService/ServerLive")
+    + field(b":authority", b"localhost")
+    + field(b"content-type", b"application/grpc")
+    + field(b"te", b"trailers")
+)
+
+
+async def test_a_caller_that_takes_no_answer_leaves_calls_to_other_addresses() -> None:
+    limits = Limits(calls=4, connections=4, client_connections=2)
+    async with serving(FakeService(), limits) as stub:
+        port = int(stub.address.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port, local_addr=("127.0.0.2", 0)
+        )
+        writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, NO_WINDOW))
+        for stream in range(1, 20, 2):
+            writer.write(frame(HEADERS, END_HEADERS, stream, LIVE))
+            writer.write(frame(DATA, END_STREAM, stream, bytes(5)))
+        with anyio.fail_after(20):
+            await read_ends(reader, count=8)  # two calls wait for their caller
+            assert (await stub.ServerLive(pb.ServerLiveRequest())).live
+        writer.close()
+
+
+async def read_ends(reader: asyncio.StreamReader, count: int) -> None:
+    """Read frames until so many calls have ended with a status alone."""
+    while count:
+        head = await reader.readexactly(9)
+        await reader.readexactly(int.from_bytes(head[:3], "big"))
+        count -= head[3] == HEADERS and bool(head[4] & END_STREAM)
+
+
+async def test_calls_that_have_ended_do_not_count_for_their_address() -> None:
+    service = FakeService(free=asyncio.Event())
+    async with serving(service, Limits(calls=4, client_connections=1)) as stub:
+        with anyio.fail_after(20):
+            first = asyncio.ensure_future(stub.ModelInfer(request()))
+            assert await service.events.get() == "call"
+            with pytest.raises(grpc.aio.AioRpcError, match="calls at once from one address"):
+                await stub.ModelInfer(request())
+            service.free.set()
+            await first
+            await stub.ServerLive(pb.ServerLiveRequest())
+            await stub.ServerLive(pb.ServerLiveRequest())
 
 
 async def test_a_call_of_a_client_that_hangs_up_is_cancelled(caplog) -> None:

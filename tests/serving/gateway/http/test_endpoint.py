@@ -63,3 +63,17 @@ def test_large_bodies_are_parsed_in_another_process_which_is_replaced_when_it_di
 
     here, elsewhere = asyncio.run(run())
     assert (here == os.getpid(), elsewhere == os.getpid()) == (True, False)
+
+
+def test_a_body_is_parsed_although_the_other_process_died_before() -> None:
+    async def run() -> tuple[int, int]:
+        parser = Parser()
+        try:
+            first = await parser.run(os.getpid, SMALL + 1)
+            os.kill(first, signal.SIGKILL)
+            return first, await parser.run(os.getpid, SMALL + 1)
+        finally:
+            parser.close()
+
+    first, second = asyncio.run(run())
+    assert first != second

@@ -1,5 +1,6 @@
 """API keys identify callers; error messages contain no part of a key."""
 
+import errno
 import logging
 import os
 from base64 import b64encode
@@ -147,6 +148,24 @@ def test_no_key_is_accepted_while_the_file_is_broken(
     clock.now_s = 15.0
     assert [*key_file.keys().by_name] == ["b"]
     assert not key_file.is_broken
+
+
+def test_a_file_that_could_not_be_read_once_is_read_again(tmp_path: Path, monkeypatch) -> None:
+    file, clock = tmp_path / "keys.toml", Clock(0.0)
+    file.write_text(table("a", "k"))
+    key_file = KeyFile(file, clock)
+    file.write_text(table("a", "k") + table("b", "l"))
+    with monkeypatch.context() as machine:
+        machine.setattr(Path, "read_text", lambda *_, **__: open_none())
+        clock.now = 5.0
+        with pytest.raises(KeysUnavailable):
+            key_file.keys()
+    clock.now = 10.0
+    assert [*key_file.keys().by_name] == ["a", "b"]
+
+
+def open_none() -> str:
+    raise OSError(errno.EMFILE, "Too many open files")
 
 
 def basic(login: str) -> dict[str, str]:

@@ -1,6 +1,10 @@
 """Triton's calls and answers over gRPC, and the meaning of its errors."""
 
+import json
 import re
+from email.message import Message
+from io import BytesIO
+from urllib.error import HTTPError
 
 import grpc
 import pytest
@@ -16,7 +20,12 @@ from orchestrator.errors import (
     ServerError,
 )
 from orchestrator.serving.gateway.errors import DeadlineExceeded, NotFound, ServiceFull
-from orchestrator.serving.gateway.upstream.triton import fault_of, to_message, to_response
+from orchestrator.serving.gateway.upstream.triton import (
+    fault_of,
+    page_fault_of,
+    to_message,
+    to_response,
+)
 from orchestrator.serving.protocol.inference import InferenceRequest, PictureFile, Tensor
 
 PIXEL = Tensor("input__0", "UINT8", (1, 1, 3), b"\1\2\3")
@@ -96,3 +105,27 @@ def test_triton_s_refusals_are_ours_and_tell_nothing_of_this_machine(
     fault = fault_of(failure(grpc.StatusCode[code], words), 60)
     assert type(fault) is kind
     assert not {"127", "shm"} & {*re.findall("127|shm", str(fault))}
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        pytest.param("unknown model: 'yolo' has no available versions", ServerError, id="away"),
+        pytest.param("unknown model: 'yolo' version 7 is not found", NotFound, id="no version"),
+        pytest.param("", NotFound, id="no message"),
+    ],
+)
+def test_a_model_whose_workers_are_replaced_is_away_over_http_too(
+    message: str, kind: type[PlateError]
+) -> None:
+    body = BytesIO(json.dumps({"error": message}).encode())
+    error = HTTPError("http://127.0.0.1/v2/models/yolo", 404, "Not Found", Message(), body)
+    assert type(page_fault_of(error)) is kind
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(60, "60"), (29.99999, "30"), (0.00064, "0.00064"), (3600, "3600")]
+)
+def test_a_late_answer_names_the_time_that_it_had(seconds: float, text: str) -> None:
+    message = f"wanted an answer within {text} s, got none"
+    assert str(DeadlineExceeded.after(seconds)) == message

@@ -1,5 +1,7 @@
 """The model repository of a server: one engine, one country, and a fitting number of instances."""
 
+import errno
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,6 +294,36 @@ def test_a_target_that_cannot_be_written_is_named(source, tmp_path) -> None:
     (tmp_path / "out").write_text("a file where a folder belongs")
     with pytest.raises(SettingsError, match=r"out.*: cannot be written: Not a dir.* \(.*out.*\)$"):
         lay_out(source, tmp_path / "out")
+
+
+@pytest.mark.usefixtures("quick")
+def test_models_stay_when_their_successors_cannot_be_written(source, tmp_path, monkeypatch) -> None:
+    export_networks(source)
+    target = lay_out(source, tmp_path / "out")
+    before = {path: path.read_bytes() for path in target.rglob("*") if path.is_file()}
+    copy = shutil.copy
+
+    def fill_disk(file: Path, path: Path) -> None:
+        if path.parts[-3] == DECODE:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        copy(file, path)
+
+    monkeypatch.setattr(shutil, "copy", fill_disk)
+    with pytest.raises(SettingsError, match=r"out: cannot be written: No space left on device"):
+        lay_out(source, target, fitting(4))
+    assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
+    monkeypatch.undo()
+    (target / ".part" / "stn").mkdir(parents=True)  # of a command that was killed
+    lay_out(source, target)
+    assert {path.name for path in target.iterdir()} == {*MODELS}
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_first_export_that_was_killed_is_written_again(source, tmp_path) -> None:
+    export_networks(source)
+    (tmp_path / "out" / ".part" / "yolo").mkdir(parents=True)
+    lay_out(source, tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*MODELS}
 
 
 def test_a_configuration_that_does_not_parse_is_named(source) -> None:

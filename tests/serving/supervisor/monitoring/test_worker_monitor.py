@@ -57,23 +57,22 @@ class FakeWorkers:
 
 @dataclass
 class FakeReload:
-    """Notes which models are loaded again; a test says when one is loaded, or fails."""
+    """Notes which models are loaded again; a test says when one is loaded, or fails with errors."""
 
     starts: list[tuple[str, bool]] = field(default_factory=list)
     loading: set[str] = field(default_factory=set)
     loaded_models: list[str] = field(default_factory=list)
-    error: ServerError | None = None
+    errors: dict[str, ServerError | None] = field(default_factory=dict)
 
     def start(self, model: str, *, has_others: bool) -> None:
         self.starts.append((model, has_others))
         self.loading.add(model)
 
-    def finish(self) -> list[str]:
-        if self.error:
-            raise self.error
-        models, self.loaded_models = self.loaded_models, []
-        self.loading -= {*models}
-        return models
+    def finish(self) -> dict[str, ServerError | None]:
+        ends = {**dict.fromkeys(self.loaded_models), **self.errors}
+        self.loaded_models, self.errors = [], {}
+        self.loading -= {*ends}
+        return ends
 
     def is_loading(self, model: str) -> bool:
         return model in self.loading
@@ -252,9 +251,61 @@ def test_a_process_that_cannot_be_replaced_alone_needs_a_new_server(model: str) 
     assert not story.monitor.check()
 
 
-def test_a_model_that_cannot_be_loaded_needs_a_new_server(story: Story) -> None:
-    story.reload.error = ServerError("stn/load: no such file")
+NO_MEMORY = ServerError("stn/load: no shared memory")
+
+
+def test_a_model_without_workers_that_cannot_be_loaded_needs_a_new_server(story: Story) -> None:
+    story.lose(1)
+    story.lose(2)
+    story.reload.errors = {"stn": NO_MEMORY}
     assert not story.monitor.check()
+
+
+def test_a_model_that_cannot_be_loaded_keeps_its_other_workers_and_is_tried_again(
+    story: Story, caplog
+) -> None:
+    story.lose(1)
+    story.reload.errors = {"stn": NO_MEMORY}
+    story.check_for(0.75)
+    assert story.reload.starts == [("stn", True)]
+    assert caplog.messages[-1] == (
+        "stn/load: no shared memory; its other workers answer, and it is loaded again in 1 s"
+    )
+    story.check_for(0.5)
+    assert story.reload.starts == [("stn", True)] * 2
+    story.reload.loaded_models = ["stn"]
+    story.check_for(5)
+    assert story.events[-1] == WorkersReplaced("stn")
+    assert story.reload.starts == [("stn", True)] * 2
+
+
+def test_the_pauses_of_a_model_that_cannot_be_loaded_grow(story: Story) -> None:
+    story.lose(1)
+    for number, pause_s in enumerate((1, 2, 4), start=1):
+        story.reload.errors = {"stn": NO_MEMORY}
+        story.check_for(pause_s)
+        assert len(story.reload.starts) == number
+        story.check_for(0.25)
+        assert len(story.reload.starts) == number + 1
+
+
+def test_a_worker_that_died_in_a_failed_start_is_not_replaced_before_the_pause(
+    story: Story,
+) -> None:
+    story.lose(1)
+    story.workers.add(3)
+    story.reload.errors = {"stn": NO_MEMORY}
+    story.check_for(0.25)
+    story.lose(3)
+    assert story.reload.starts == [("stn", True)]
+
+
+def test_the_last_worker_is_replaced_at_once_after_a_failed_start(story: Story) -> None:
+    story.lose(1)
+    story.reload.errors = {"stn": NO_MEMORY}
+    story.check_for(0.25)
+    story.lose(2)
+    assert story.reload.starts == [("stn", True), ("stn", False)]
 
 
 @pytest.mark.parametrize(
