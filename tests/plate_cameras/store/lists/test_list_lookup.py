@@ -89,11 +89,8 @@ def open_copy(template: Path, folder: Path) -> PassStore:
 
 
 def stored_entries(store: PassStore) -> dict[str, dict[str, ListEntry]]:
-    names = store.lists.names()
-    return {
-        name: {entry.text: entry for entry in store.lists.entries(name, EVERYTHING)}
-        for name in names
-    }
+    lists = {name: store.lists.entries(name, EVERYTHING) for name in store.lists.names()}
+    return {name: {entry.text: entry for entry in entries} for name, entries in lists.items()}
 
 
 @settings(quick, max_examples=20, suppress_health_check=[HealthCheck.too_slow])

@@ -1,7 +1,5 @@
 """The model repository of a server: one engine, one country, and a fitting number of instances."""
 
-import errno
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,23 +54,6 @@ def config_of(text: str) -> ModelConfig:
 
 def read(path) -> ModelConfig:
     return config_of(path.read_text())
-
-
-@pytest.fixture
-def source(tmp_path) -> ModelSource:
-    return ModelSource(copy_of("model_repository", tmp_path))
-
-
-@pytest.fixture
-def quick(monkeypatch) -> None:
-    """Files of a few bytes in place of the networks."""
-
-    def write(name, path, weights, engine, formats) -> None:
-        for file in {path, path.with_suffix(".bin")}:
-            file.parent.mkdir(exist_ok=True, parents=True)
-            file.write_text(name)
-
-    monkeypatch.setattr("orchestrator.networks.export.write_network", write)
 
 
 @pytest.mark.usefixtures("quick")
@@ -290,68 +271,7 @@ def test_the_last_step_gets_the_settings_of_readings_and_no_gpu(source) -> None:
     assert config.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
 
 
-def test_a_target_that_cannot_be_written_is_named(source, tmp_path) -> None:
-    (tmp_path / "out").write_text("a file where a folder belongs")
-    with pytest.raises(SettingsError, match=r"out.*: cannot be written: Not a dir.* \(.*out.*\)$"):
-        lay_out(source, tmp_path / "out")
-
-
-@pytest.mark.usefixtures("quick")
-def test_models_stay_when_their_successors_cannot_be_written(source, tmp_path, monkeypatch) -> None:
-    export_networks(source)
-    target = lay_out(source, tmp_path / "out")
-    before = {path: path.read_bytes() for path in target.rglob("*") if path.is_file()}
-    copy = shutil.copy
-
-    def fill_disk(file: Path, path: Path) -> None:
-        if path.parts[-3] == DECODE:
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        copy(file, path)
-
-    monkeypatch.setattr(shutil, "copy", fill_disk)
-    with pytest.raises(SettingsError, match=r"out: cannot be written: No space left on device"):
-        lay_out(source, target, fitting(4))
-    assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
-    monkeypatch.undo()
-    (target / ".part" / "stn").mkdir(parents=True)  # of a command that was killed
-    lay_out(source, target)
-    assert {path.name for path in target.iterdir()} == {*MODELS}
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_first_export_that_was_killed_is_written_again(source, tmp_path) -> None:
-    export_networks(source)
-    (tmp_path / "out" / ".part" / "yolo").mkdir(parents=True)
-    lay_out(source, tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*MODELS}
-
-
 def test_a_configuration_that_does_not_parse_is_named(source) -> None:
     (source.repository / "stn" / "config.pbtxt").write_text("backend = pytorch")
     with pytest.raises(SettingsError, match=r"stn/config\.pbtxt: wanted a Triton model"):
         configure(source, "stn")
-
-
-def test_what_somebody_else_wrote_is_left_alone(source, tmp_path) -> None:
-    mine = tmp_path / "mine" / "yolo"
-    mine.mkdir(parents=True)
-    (mine / "thesis.txt").write_text("precious")
-    with pytest.raises(SettingsError, match=r"wanted a new folder, or one that .* got another"):
-        lay_out(source, tmp_path / "mine")
-    assert (mine / "thesis.txt").read_text() == "precious"
-
-
-def test_the_source_is_not_written_over(source) -> None:
-    with pytest.raises(SettingsError, match="wanted a new folder"):
-        lay_out(source, source.repository)
-    assert (source.repository / "plate_recognition" / "1" / "model.py").is_file()
-
-
-@pytest.mark.usefixtures("quick")
-def test_versions_that_were_added_are_not_lost(source, tmp_path) -> None:
-    export_networks(source)
-    target = lay_out(source, tmp_path / "out")
-    lay_out(source, target)
-    (target / "stn" / "2").mkdir()
-    with pytest.raises(SettingsError, match=r"got one with .*stn/2, which was added since"):
-        lay_out(source, target)
