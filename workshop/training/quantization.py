@@ -153,13 +153,17 @@ def after_convolutions(model: openvino.Model) -> list[str]:
 
 
 def ends_and_contexts(model: openvino.Model) -> list[str]:
-    """Return the names of the reader's first convolution, its last two, and of its contexts."""
-    operations = model.get_ordered_ops()
-    convolutions = [
-        operation for operation in operations if operation.get_type_name() == "Convolution"
-    ]
-    contexts = [operation for operation in operations if operation.get_type_name() in OF_CONTEXTS]
+    """Return the names of each LPRNet's first convolution, its last two, and of its contexts."""
     return [
         operation.get_friendly_name()
-        for operation in (convolutions[0], *convolutions[-2:], *contexts)
+        for operation in model.get_ordered_ops()
+        if operation.get_type_name() in OF_CONTEXTS
+        or (operation.get_type_name() == "Convolution" and _is_end(operation))
     ]
+
+
+def _is_end(convolution: openvino.Node) -> bool:
+    """Tell whether a convolution of LPRNet is its first one or one of its last two."""
+    rows, columns = convolution.input(1).get_partial_shape()[2:]
+    source = convolution.input_value(0).get_node().get_type_name()
+    return source in {"Parameter", "Concat"} or (rows, columns) == (13, 1)
