@@ -18,9 +18,9 @@ NEIGHBOURS = WEIGHTS / "neighbours"
 SIZE_WH = (960, 720)
 
 
-@pytest.fixture(scope="module")
-def infer() -> Infer:
-    return load_networks(NEIGHBOURS)
+@pytest.fixture(scope="module", params=[Engine.OPENVINO_INT8, Engine.TORCHSCRIPT])
+def infer(request: pytest.FixtureRequest) -> Infer:
+    return load_networks(NEIGHBOURS, engine=request.param)
 
 
 @pytest.mark.parametrize(

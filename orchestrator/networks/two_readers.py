@@ -12,7 +12,9 @@ HOME, ABROAD = "home", "abroad"
 """The two readers, and the first part of the names of their weights."""
 IMPOSSIBLE = -30.0
 """Logit of a character that the home country's plates never have."""
-MIN_SIGN_SCORE = 0.5
+MIN_SIGN_SCORE = 0.8
+"""Of 621 Russian plates, photos and rendered ones, the highest score was 0.48. Of 240 foreign
+plates, two had less than 0.9."""
 
 
 class TwoReaders(nn.Module):

@@ -42,6 +42,8 @@ Input = NDArray[np.uint8] | NDArray[np.float32]
 Ignored = Callable[[openvino.Model], list[str]]
 OF_CONTEXTS = {"AvgPool", "Multiply", "ReduceMean", "Maximum", "Divide", "Concat"}
 """Types of the operations between the reader's convolutions and its last one."""
+OF_SIGNS = {"ReduceSum", "ReduceMax"}
+"""Types of the operations with which `TwoReaders` looks for a sign: in 8 bits it finds none."""
 
 log = logging.getLogger(__name__)
 
@@ -153,11 +155,11 @@ def after_convolutions(model: openvino.Model) -> list[str]:
 
 
 def ends_and_contexts(model: openvino.Model) -> list[str]:
-    """Return the names of each LPRNet's first convolution, its last two, and of its contexts."""
+    """Return the names of what stays in floats: ends and contexts of each LPRNet, and the signs."""
     return [
         operation.get_friendly_name()
         for operation in model.get_ordered_ops()
-        if operation.get_type_name() in OF_CONTEXTS
+        if operation.get_type_name() in OF_CONTEXTS | OF_SIGNS
         or (operation.get_type_name() == "Convolution" and _is_end(operation))
     ]
 
