@@ -6,7 +6,7 @@ Without sockets and without Triton: a table of answers stands behind the gateway
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -91,6 +91,10 @@ class Service:
     @property
     def slots(self) -> Service:
         return self
+
+    @property
+    def connections(self) -> SimpleNamespace:
+        return SimpleNamespace(proxies=None)
 
     def reserve(self, call: Any, size: int) -> None: ...
 
@@ -222,6 +226,9 @@ class Context:
     """A fake context of a gRPC call."""
 
     message: bytes
+
+    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
+        callback(self)
 
     def peer(self) -> str:
         return "ipv4:127.0.0.1:1"

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SettingsError
 from orchestrator.serving.gateway.policy import api_keys
-from plate_cameras.configuration import Configuration
 from plate_cameras.control_room import endpoint, extension
 from plate_cameras.control_room.rest import streams
 from plate_cameras.store.people.people import Person
@@ -89,24 +87,6 @@ def test_a_stream_ends_when_the_rights_of_its_key_change(tmp_path: Path, change:
         until(lambda: b"retry" in stream.content, "the beginning")
         change(tmp_path)
         until(lambda: stream.has_ended, "the end of the stream", within_s=20)
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_file_of_cameras_that_could_not_be_read_once_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, tries = extension.read_configuration, list[Path]()
-
-    def read_later(file: Path) -> Configuration:
-        tries.append(file)
-        if len(tries) == 1:
-            raise SettingsError("CAMERAS.toml: cannot be read: Too many open files")
-        return read(file)
-
-    with open_two_groups(tmp_path):
-        monkeypatch.setattr(extension, "read_configuration", read_later)
-        move_camera(tmp_path)
-        until(lambda: len(tries) == 2, "another try")
 
 
 PERSON = Person("south-person", "viewer", ("south",))

@@ -157,10 +157,10 @@ def test_a_file_that_could_not_be_read_once_is_read_again(tmp_path: Path, monkey
     file.write_text(table("a", "k") + table("b", "l"))
     with monkeypatch.context() as machine:
         machine.setattr(Path, "read_text", lambda *_, **__: open_none())
-        clock.now = 5.0
+        clock.now_s = 5.0
         with pytest.raises(KeysUnavailable):
             key_file.keys()
-    clock.now = 10.0
+    clock.now_s = 10.0
     assert [*key_file.keys().by_name] == ["a", "b"]
 
 
