@@ -14,7 +14,7 @@ help:
 	@echo "make serve       start the service: page, REST and KServe on localhost:8000, gRPC on 8001"
 	@echo "make cameras     install the package for cameras: plates watch, plates serve --cameras, the control room"
 	@echo "make test        run the tests; make unit: those without a real server or browser"
-	@echo "make nightly     run the tests that make test leaves out: studies of a minute or longer; then make soak-bls"
+	@echo "make nightly     run the tests that make test leaves out: studies of a minute or longer; new inputs of properties; make soak-bls"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
@@ -63,6 +63,7 @@ unit: .venv/.dev
 
 nightly: .venv/.dev
 	$(PYTEST) -m nightly
+	$(PYTEST) -m "not server and not nightly" --hypothesis-profile default
 	$(MAKE) soak-bls
 
 check: .venv/.dev

@@ -65,7 +65,8 @@ def start(target: str, folder: Path, minutes: float) -> subprocess.Popen[bytes]:
 def start_machines(folder: Path, minutes: float) -> subprocess.Popen[bytes]:
     """Start the state machines; a history that fails stands in the log."""
     histories = {"HISTORIES": str(max(1, round(minutes * HISTORIES_A_MINUTE)))}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *MACHINES]
+    new_inputs = ("--hypothesis-profile", "default")
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *new_inputs, *MACHINES]
     print(
         f"machines: {histories['HISTORIES']} histories each, {folder / 'machines.log'}", flush=True
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from orchestrator.host.loopback import without_proxy
 from tests.client.client_only import ClientOnly
@@ -26,6 +27,10 @@ SHARING = (
 """Beginnings of the names of files that share an expensive fixture: one process runs them all."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
+# A change fails by its own faults alone: the inputs of properties are the same in each run.
+# `make nightly` and `make fuzz` draw new ones, by `--hypothesis-profile default`.
+settings.register_profile("same inputs", derandomize=True, database=None)
+settings.load_profile("same inputs")
 
 # Threads of PyTorch wait for each other in a loop that keeps a core busy, which other processes of
 # the tests could use: on two busy cores, networks took six times the CPU time. OpenMP reads this

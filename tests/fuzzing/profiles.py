@@ -1,4 +1,4 @@
-"""Profiles of hypothesis: new inputs in each run, without a limit on time.
+"""Profiles of hypothesis, without a limit on time.
 
 A failure shows its input and the line to repeat it.
 """

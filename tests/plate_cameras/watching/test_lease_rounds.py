@@ -27,6 +27,8 @@ from tests.virtual_time import virtually
 async def test_a_call_that_hangs_is_given_up_and_harms_no_later_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    gc.collect()  # what other tests have left
+    caplog.clear()
     calls, goes_on = DatabaseCalls(), threading.Event()
 
     def fail_late() -> None:

@@ -14,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 
 from plate_cameras.store.finding import search as pass_finder
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery
+from plate_cameras.store.finding.text_patterns import MIN_WHOLE
 from plate_cameras.store.pass_store import PassStore
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
 
@@ -64,7 +65,9 @@ def filled_store(empty_store: PassStore) -> PassStore:
 
 
 def matches(sample: Sample, query: PassQuery) -> bool:
-    pattern = re.escape(query.text or "*").replace(r"\*", ".*").replace(r"\?", ".")
+    is_part = len(query.text) < MIN_WHOLE and not {*"*?"} & {*query.text}
+    wanted_text = f"*{query.text}*" if is_part else query.text
+    pattern = re.escape(wanted_text).replace(r"\*", ".*").replace(r"\?", ".")
     is_near = bool(query.edits) and Levenshtein.distance(sample.text, query.text) <= query.edits
     return (
         (is_near or bool(not query.edits and re.fullmatch(pattern, sample.text)))
