@@ -74,15 +74,15 @@ def _stn(formats: Formats, state: Mapping[str, Tensor]) -> nn.Module:
 def _lprnet(formats: Formats, state: Mapping[str, Tensor]) -> nn.Module:
     """Make LPRNet, or two of them if the weights are those of two."""
     from orchestrator.networks.lprnet import LPRNet
-    from orchestrator.networks.two_readers import ABROAD, HOME, TwoReaders, part_of
+    from orchestrator.networks.two_readers import ABROAD, HOME, TwoReaders, select_part
 
     def build(part: Mapping[str, Tensor], classes: int) -> LPRNet:
         return LPRNet(classes, width=_width(part.get("backbone.4.block.0.bias")))
 
-    home, abroad = part_of(state, HOME), part_of(state, ABROAD)
+    home, abroad = select_part(state, HOME), select_part(state, ABROAD)
     if not home:
         return build(state, formats.classes)
-    home_classes = sum(tensor.numel() for name, tensor in home.items() if name == "container.bias")
+    home_classes = home["container.bias"].numel() if "container.bias" in home else 0
     readers = build(home, home_classes), build(abroad, formats.classes)
     return TwoReaders(*readers, len(formats.signs))
 

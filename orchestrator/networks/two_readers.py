@@ -55,7 +55,7 @@ def join(home: Mapping[str, Tensor], abroad: Mapping[str, Tensor]) -> dict[str, 
     return {f"{part}.{name}": tensor for part, state in parts for name, tensor in state.items()}
 
 
-def part_of(state: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
+def select_part(state: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
     """Return the weights of one of the readers; none if `state` belongs to a single reader."""
     start = f"{part}."
     return {

@@ -13,7 +13,7 @@ from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import Formats, read_formats
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, read_state, with_alphabet
-from orchestrator.networks.two_readers import HOME, join, part_of
+from orchestrator.networks.two_readers import HOME, join, select_part
 from orchestrator.networks.weights import choose_formats
 from workshop.training.runs import save_tensors
 
@@ -33,7 +33,7 @@ def read_home_reader(home: Path, formats: Formats) -> dict[str, Tensor]:
     """
     state, theirs = load_state(READER, home), read_formats(choose_formats(home)).alphabet
     pop_alphabet(state)
-    state = part_of(state, HOME) or state
+    state = select_part(state, HOME) or state
     theirs = theirs[: len(state.get("container.bias", ())) - 1]
     if not formats.signs or not theirs or not formats.alphabet.startswith(theirs):
         raise WeightsError(

@@ -15,7 +15,7 @@ from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import read_formats
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state
-from orchestrator.networks.two_readers import ABROAD, part_of
+from orchestrator.networks.two_readers import ABROAD, select_part
 from workshop.evaluation.checkpoints import CONTEXT, UNNAMED_ALPHABET
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
     _take(stn, grow(read_state(folder / NETWORKS[RECTIFIER].weights), stn.state_dict()), folder)
     state = read_state(folder / NETWORKS[READER].weights)
     theirs = _agree(folder, pop_alphabet(state))
-    state = part_of(state, ABROAD) or state
+    state = select_part(state, ABROAD) or state
     rows = len(state.get("container.bias", ()))
     if rows != len(theirs) + 1:
         raise WeightsError(

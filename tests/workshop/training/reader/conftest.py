@@ -1,4 +1,4 @@
-"""What keeps trainings of the reader short."""
+"""Fixtures that keep trainings of the reader short."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
