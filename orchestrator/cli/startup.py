@@ -19,7 +19,7 @@ from orchestrator.host.loopback import reach
 from orchestrator.serving.gateway import launcher
 from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
-from orchestrator.serving.supervisor.local_server import keep_models
+from orchestrator.serving.supervisor.local_server import keep_folder, keep_models
 from orchestrator.serving.supervisor.models.model_repository import list_models
 from orchestrator.serving.supervisor.models.plate_models import (
     MODELS,
@@ -34,6 +34,7 @@ from orchestrator.serving.supervisor.preflight import check
 from orchestrator.serving.supervisor.service_loop import ServiceSpec, restart_requests, supervise
 from orchestrator.serving.supervisor.triton_server import Server, ignore
 from orchestrator.serving.supervisor.triton_service import TritonService
+from orchestrator.triton.metrics import VARIABLE
 
 
 def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
@@ -54,8 +55,12 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         with (
             suppress(KeyboardInterrupt),  # Ctrl-C stops them
             keep_models(options) as models,
+            keep_folder("metrics-") as metrics,
         ):
-            front = gateway and GatewayService(_fit_models(gateway, models))
+            if gateway:
+                gateway = replace(_fit_models(gateway, models), worker_metrics=metrics)
+                options = replace(options, variables={**options.variables, VARIABLE: str(metrics)})
+            front = gateway and GatewayService(gateway)
             triton = TritonService(options, models, front.notify if front else ignore, keeps_ports)
             specs = [ServiceSpec("Triton", triton.start, triton.restart, Server.needs_restart)]
             if front:

@@ -1,15 +1,18 @@
-"""The metrics of `plate_recognition`, on Triton's metrics port beside Triton's own.
+"""The metrics of `plate_recognition`.
 
-Triton adds up the values of all workers of the model. An update takes 20 us.
+`plates serve` shares them with its gateway; any other Triton has them on its metrics port beside
+its own. Either way, the values of all workers of the model are added up.
 
 Source: Prometheus, "Metric and label naming"; Triton Inference Server, "Custom Metrics".
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from orchestrator.contract import READER, SHM, STAGES
@@ -24,6 +27,8 @@ from orchestrator.errors import (
 from orchestrator.plates import Plates
 from orchestrator.triton.stages import Stopwatch
 
+VARIABLE = "PLATES_METRICS"
+"""Variable with the folder of shared metrics. Without it, metrics are Triton's."""
 COUNTER, GAUGE, HISTOGRAM = "COUNTER", "GAUGE", "HISTOGRAM"
 REASONS = tuple(
     kind.reason
@@ -84,6 +89,19 @@ SHM_FREE = Family(
 FAMILIES = (
     PICTURES, EARLY_EXITS, FOUND, READ, ERRORS, REQUEST, STAGE, TEXT_SCORE, WIDTH, START, SHM_FREE
 )  # fmt: skip
+
+
+def choose_families(tritons: Any) -> Any:
+    """Return the class that makes the families: one that shares them, or Triton's `MetricFamily`.
+
+    The library is imported only where it is needed, so that another Triton need not have it.
+    """
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return tritons
+    from orchestrator.triton import shared_metrics
+
+    return shared_metrics.use(Path(folder))
 
 
 class Metrics:

@@ -24,7 +24,7 @@ from orchestrator.triton.devices import choose_device
 from orchestrator.triton.failures import fail
 from orchestrator.triton.in_process import choose_infer
 from orchestrator.triton.memory_faults import end_process, free_memory, has_broken_context
-from orchestrator.triton.metrics import Metrics
+from orchestrator.triton.metrics import Metrics, choose_families
 from orchestrator.triton.request_log import explain
 from orchestrator.triton.stages import UNPACKING, Stopwatch
 from orchestrator.triton.warm_up import warm_up
@@ -46,7 +46,7 @@ class TritonPythonModel:
             canary = read_canary(folder_of(args))  # a grey picture if there is none
             warm_up(self.settings, self.formats, canary.file, self.device.decode)
         self.infer_for = choose_infer(args)
-        self.metrics = Metrics(pb_utils.MetricFamily)
+        self.metrics = Metrics(choose_families(pb_utils.MetricFamily))
         self.heartbeat = Heartbeat.of_model(config)
 
     def execute(self, requests: list[Any]) -> list[Any]:

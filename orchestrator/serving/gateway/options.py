@@ -213,6 +213,8 @@ class GatewayOptions(CallerOptions):
         wants_keys: Every call needs a key.
         canary: Folder of the picture for health checks, see `orchestrator.host.canary`.
             Without one, any answer is good.
+        worker_metrics: Folder of the metrics that Triton's workers share, see
+            `orchestrator.triton.shared_metrics`. Without one, they are on Triton's page.
         limits: Limits for callers.
     """
 
@@ -227,6 +229,7 @@ class GatewayOptions(CallerOptions):
     metrics: Address | None = Address("127.0.0.1", 8002)
     wants_keys: bool = False
     canary: Path | None = None
+    worker_metrics: Path | None = None
     limits: Limits = field(default_factory=Limits)
 
     @property

@@ -47,12 +47,23 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
     if not options.is_made_here:
         yield options.repository
         return
-    with writing():
-        locked_folder = LockedFolder.make("models-")
-    try:
-        spare, source = locked_folder.folder / "exported", options.source()
+    with keep_folder("models-") as folder:
+        spare, source = folder / "exported", options.source()
         export_apart(source, spare=spare)
-        yield lay_out(source, locked_folder.folder / "repository", options.capacity(), spare=spare)
+        yield lay_out(source, folder / "repository", options.capacity(), spare=spare)
+
+
+@contextmanager
+def keep_folder(kind: str) -> Iterator[Path]:
+    """Give a new folder in TMPDIR for the length of a `with` block.
+
+    Raises:
+        ServerError: There is no room for a folder.
+    """
+    with writing():
+        locked_folder = LockedFolder.make(kind)
+    try:
+        yield locked_folder.folder
     finally:
         with defer_stops():
             locked_folder.remove()

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,6 +107,27 @@ def test_a_lost_worker_is_replaced_alone_and_no_caller_notices(
     assert [
         serving.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}
     ] == workers_of_others
+
+
+def test_pictures_are_counted_at_once_and_those_of_lost_workers_stay(serving: Serving) -> None:
+    wait_for_answer(serving.url, 60)
+    before, workers = count_pictures(serving), serving.workers("plate_recognition")
+    with PlateClient(serving.url) as client:
+        for _ in range(3):
+            client.recognize(GREY)
+        assert count_pictures(serving) == before + 3
+        kill(workers)
+        assert count_pictures(serving) == before + 3
+        until(lambda: len(serving.workers("plate_recognition") - workers) == 2, "new workers")
+        client.recognize(GREY)
+    assert count_pictures(serving) == before + 4
+
+
+def count_pictures(serving: Serving) -> float:
+    """Return how many pictures all workers together have counted."""
+    page = urllib.request.urlopen(f"http://{serving.url}/metrics", timeout=60).read().decode()
+    (count,) = re.findall(r"^plates_pictures_total (\S+)$", page, re.MULTILINE)
+    return float(count)
 
 
 @pytest.mark.parametrize("is_planned", [True, False], ids=["restart", "kill"])

@@ -38,6 +38,7 @@ from orchestrator.serving.gateway.http.vision_api import vision, vision_routes
 from orchestrator.serving.gateway.ops.metrics import CONTENT_TYPE, join, without_names
 from orchestrator.serving.gateway.options import Address
 from orchestrator.serving.gateway.policy.authentication import has_key
+from orchestrator.triton import shared_metrics
 
 
 class App:
@@ -194,12 +195,14 @@ async def _may_see_names(service: DataPlane, request: Request) -> bool:
 
 
 async def _render_metrics(service: DataPlane) -> bytes:
-    """Return our metrics and Triton's, or only ours while Triton is away."""
+    """Return our metrics, its workers' and Triton's; only the former two while Triton is away."""
     try:
         tritons = await service.triton.metrics()
     except ServerError:
         tritons = b""
-    return join(service.metrics.render(), tritons)
+    folder = service.options.worker_metrics
+    workers = shared_metrics.render(folder) if folder else b""
+    return join(service.metrics.render(), workers + tritons)
 
 
 def _api_of(path: str) -> HttpApi:
