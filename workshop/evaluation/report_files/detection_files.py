@@ -20,7 +20,7 @@ from workshop.evaluation.report_files.drawings import (
 )
 from workshop.evaluation.results import DetectionResult
 from workshop.reporting.files import write_csv
-from workshop.reporting.plots import plot
+from workshop.reporting.plots import open_figure
 from workshop.reporting.sheets import write_sheets
 
 HIT, MISS, FALSE_ALARM = "hit", "miss", "false alarm"
@@ -95,8 +95,8 @@ def write_detection(
     curve = curve_of(pictures)
     columns = {name: getattr(curve, name) for name in ("threshold", "precision", "recall")}
     pd.DataFrame(columns).to_csv(folder / "precision_recall.csv", index=False)
-    diagram = draw_precision_recall(curve, threshold, result.map50)
-    plot([[diagram]], folder / "precision_recall.png")
+    with open_figure(folder / "precision_recall.png", 1, 1) as (axes,):
+        draw_precision_recall(axes, curve, threshold, result.map50)
 
 
 def judge_match(picture: DetectedPicture, pair: Match, threshold: float) -> JudgedMatch:

@@ -21,7 +21,7 @@ from workshop.evaluation.report_files.drawings import (
 )
 from workshop.evaluation.results import ReadingResult
 from workshop.reporting.files import write_csv
-from workshop.reporting.plots import plot
+from workshop.reporting.plots import open_figure
 from workshop.reporting.sheets import write_sheets
 
 
@@ -61,12 +61,13 @@ def write_reading(
     write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
     curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
     write_csv(Coverage, curve, folder / "coverage.csv")
-    plot([draw_coverage(curve, threshold)], folder / "coverage.png")
+    with open_figure(folder / "coverage.png", 1, 2) as (left, right):
+        draw_coverage(left, right, curve, threshold)
     calibration = result.calibration
     write_csv(ScoreBin, calibration.bins, folder / "reliability.csv")
     write_csv(ScoreBin, calibration.equal_mass_bins, folder / "reliability_equal_mass.csv")
-    accuracy, counts = draw_reliability(calibration.bins, calibration.ece)
-    plot([[accuracy], [counts]], folder / "reliability.png")
+    with open_figure(folder / "reliability.png", 2, 1) as (accuracy, counts):
+        draw_reliability(accuracy, counts, calibration.bins, calibration.ece)
 
 
 def row_of(outcome: Outcome) -> PlateRow:
