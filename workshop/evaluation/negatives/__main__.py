@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +21,7 @@ from orchestrator.networks.engines import Engine
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
-from workshop.evaluation.datasets import list_pictures, read_ignored, read_labels, to_pixels
+from workshop.evaluation.datasets import SIDES, list_pictures, read_ignored, read_labels, to_pixels
 from workshop.evaluation.negatives.false_texts import (
     FalseAlarm,
     SearchedPicture,
@@ -31,7 +31,7 @@ from workshop.evaluation.negatives.false_texts import (
 from workshop.evaluation.outcomes import open_picture
 from workshop.evaluation.recognizers import load_here
 from workshop.rendering.plateless.plateless_pictures import draw_plateless
-from workshop.reporting.files import explain_write_errors, prepare_folder, write_csv
+from workshop.reporting.files import explain_write_errors, prepare_folder, write_rows
 from workshop.reporting.sheets import write_sheets
 from workshop.reporting.tables import Rows, format_table
 
@@ -41,19 +41,8 @@ SEED = 20_000
 """Seed of the rendered pictures; no training uses it."""
 
 
-@dataclass(frozen=True)
-class AlarmRow:
-    """A row of `shown.csv`; its first five columns are those of a list of plates to set aside."""
-
-    image: str
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    text: str
-    text_score: float
-    detection_score: float
-    cause: str
+COLUMNS = ("image", *SIDES, "text", "text_score", "detection_score", "cause")
+"""The columns of `shown.csv`; the first five are those of a list of plates to set aside."""
 
 
 def draw_views(count: int, seed: int) -> Iterator[SearchedPicture]:
@@ -138,13 +127,14 @@ def write_shown(name: str, shown_alarms: list[FalseAlarm], folder: Path) -> None
     write_sheets(
         (alarm.tile for alarm in shown_alarms if alarm.tile is not None), folder, f"{name}_shown"
     )
-    write_csv(AlarmRow, map(_row_of, shown_alarms), folder / f"{name}_shown.csv")
+    write_rows(COLUMNS, map(_row_of, shown_alarms), folder / f"{name}_shown.csv")
 
 
-def _row_of(alarm: FalseAlarm) -> AlarmRow:
-    x0, y0, x1, y1 = (round(side, 1) for side in alarm.xyxy)
+def _row_of(alarm: FalseAlarm) -> dict[str, object]:
     scores = round(alarm.text_score, 4), round(alarm.detection_score, 4)
-    return AlarmRow(alarm.image, x0, y0, x1, y1, alarm.text, *scores, alarm.cause)
+    sides = (round(side, 1) for side in alarm.xyxy)
+    values = (alarm.image, *sides, alarm.text, *scores, alarm.cause)
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 def _watch(views: Iterable[SearchedPicture], count: int, label: str) -> Iterator[SearchedPicture]:
