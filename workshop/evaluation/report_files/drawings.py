@@ -67,11 +67,7 @@ class Tile:
 
 def draw(tile: Tile) -> Bgr:
     """Draw a tile: its caption, the context, the enlarged plate and the characters."""
-    return draw_view(open_picture(tile.path).numpy(), tile)
-
-
-def draw_view(picture: Bgr, tile: Tile) -> Bgr:
-    """Draw a tile of a picture that is at hand; the tile's path is not opened."""
+    picture = open_picture(tile.path).numpy()
     context, affine = cut_out(picture, tile.focus, CONTEXT_WH, CONTEXT_SPAN)
     for outline in tile.outlines:
         draw_outline(context, affine, outline.corners, outline.colour)
