@@ -1,9 +1,8 @@
-"""Recognizers of pictures: the networks in this process, or a Triton server."""
+"""Recognizers of pictures: the networks in this process, or a running server."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,9 +36,6 @@ from orchestrator.reading.improvement import improve
 from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
-from orchestrator.serving.supervisor.local_server import own_server
-from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
-from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.settings import Settings
 from workshop.evaluation.checkpoints import assemble
 
@@ -124,7 +120,6 @@ class RecognizerOptions(NetworkOptions):
     """
 
     url: str | None = None
-    triton: bool = False
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     threads: int = 0
     parameters: Parameters = field(default_factory=dict)
@@ -132,14 +127,14 @@ class RecognizerOptions(NetworkOptions):
 
     def __post_init__(self) -> None:
         chooses = self.weights or self.checkpoints or self.engine is not Engine.AUTO
-        if self.url and (self.triton or chooses):
+        if self.url and chooses:
             raise SettingsError(
                 "url: a running server has its own engine, weights and checkpoints; "
-                "give none of them with it, nor triton"
+                "give none of them with it"
             )
-        if self.other_settings and (self.url or self.triton):
+        if self.other_settings and self.url:
             raise SettingsError(
-                "set: the settings of a server are in its config.pbtxt; give neither url nor triton"
+                "set: the settings of a server are in its config.pbtxt; give no url"
             )
 
     def choose_formats(self) -> Path:
@@ -168,7 +163,7 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
 
     Raises:
         WeightsError: Weights cannot be used.
-        ServerError: The server cannot be started or reached.
+        ServerError: The server cannot be reached.
     """
     if options.url:
         with _recognize_there(options.url, options.parameters) as recognizer:
@@ -178,15 +173,7 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
         weights = Path(folder)
         base, formats = options.weights or WEIGHTS, read_formats(options.choose_formats())
         digests = assemble(options.checkpoints, base, weights, formats)
-        if not options.triton:
-            yield replace(_load_recognizer(options, weights, formats), weights=digests)
-            return
-        engine = ServerOptions(device=options.device, engine=options.engine).choose_engine()
-        with (
-            _start_server(options, weights) as url,
-            _recognize_there(url, options.parameters) as recognizer,
-        ):
-            yield replace(recognizer, weights=digests, engines=name_engines(engine, weights))
+        yield replace(_load_recognizer(options, weights, formats), weights=digests)
 
 
 def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats) -> Recognizer:
@@ -254,25 +241,6 @@ def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, .
     free = Grammar.free(reader.formats.alphabet)
     readings = decode(logits, free, temperature=reader.temperature)
     return tuple(next((text for text, _ in reading.candidates), "") for reading in readings)
-
-
-@contextmanager
-def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
-    """Serve the weights from a temporary model repository; give the URL of the server."""
-    with tempfile.TemporaryDirectory(prefix="plates-models-") as folder:
-        models = Path(folder) / "model_repository"
-        exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*", "part.*", "__pycache__")
-        shutil.copytree(REPOSITORY, models, ignore=exported)
-        own = ServerOptions(
-            repository=models,
-            weights=weights,
-            formats=options.formats,
-            device=options.device,
-            threads=options.threads,
-            engine=options.engine,
-        )
-        with own_server(own) as server:
-            yield server.http_url
 
 
 @contextmanager

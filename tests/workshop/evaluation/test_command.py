@@ -98,12 +98,11 @@ def test_plots_and_sheets_are_pictures(first_evaluation) -> None:
         ),
         pytest.param(("nowhere",), "nowhere/images: wanted a folder, got none", id="no folder"),
         pytest.param(("x", "--url", "x:1", "--engine", "openvino"), "url: a running", id="engine"),
-        pytest.param(("x", "--url", "x:1", "--triton"), "url: a running server", id="both"),
         pytest.param(
             ("x", "--set", "detector_side_px"), "set: wanted NAME=VALUE, got d", id="no value"
         ),
         pytest.param(
-            ("x", "--set", "detector_side_px=640", "--triton"),
+            ("x", "--set", "detector_side_px=640", "--url", "x:1"),
             "set: the settings of a server",
             id="a server's setting",
         ),
