@@ -24,7 +24,6 @@ from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.options import NetworkOptions
 from orchestrator.networks.registry import NETWORKS, choose_engine
-from orchestrator.networks.runs import Networks
 from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
@@ -189,21 +188,6 @@ def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats
     )
     recognizer = recognize_here(infer, settings.updated(options.parameters), formats)
     return replace(recognizer, engines=name_engines(engine, weights))
-
-
-def load_here(weights: Path | None, engine: Engine, threads: int) -> Networks:
-    """Load a folder's networks for the CPU into this process.
-
-    Args:
-        weights: The folder; ours when None.
-        engine: The engine.
-        threads: The number of CPU threads; all cores when 0.
-
-    Raises:
-        WeightsError: Weights cannot be used.
-    """
-    torch.set_num_threads(threads or os.cpu_count() or 1)
-    return load_networks(weights or WEIGHTS, "cpu", engine, threads)
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:

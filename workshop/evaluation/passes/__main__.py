@@ -8,6 +8,7 @@ Example:
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from orchestrator.networks.engines import Engine
+import torch
+
+from orchestrator.networks.export import load_networks
 from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
@@ -31,7 +34,6 @@ from workshop.evaluation.passes.pass_outcomes import (
     pass_table,
     speed_table,
 )
-from workshop.evaluation.recognizers import load_here
 from workshop.rendering.road.clips import read_truth
 
 
@@ -56,9 +58,10 @@ def track(frames: Sequence[ReadFrame], camera: Camera) -> TrackedClip:
 
 
 @cache
-def load_networks(threads: int) -> Networks:
-    """Load the networks, when the first picture is read: kept readings need none."""
-    return load_here(None, Engine.AUTO, threads)
+def load_when_needed(threads: int) -> Networks:
+    """Load the networks for the CPU, when the first picture is read: kept readings need none."""
+    torch.set_num_threads(threads or os.cpu_count() or 1)
+    return load_networks(threads=threads)
 
 
 def measure(
@@ -103,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.readings.mkdir(parents=True, exist_ok=True)
     outcomes, tables, tracked_clips = measure(
         clips,
-        lambda picture: recognize(picture, load_networks(options.threads)),
+        lambda picture: recognize(picture, load_when_needed(options.threads)),
         options.looks,
         options.readings,
     )
