@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,8 +28,6 @@ from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.reading.affine_crops import compose, frames_of
 from orchestrator.reading.crops import crop_boxes, cut_boxes
-from orchestrator.reading.ctc import decode
-from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.improvement import improve
 from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.reading.second_pass import SECOND_PASS
@@ -80,19 +77,6 @@ Parameters = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The answer for a picture.
-
-    Attributes:
-        free_texts: The best reading of each plate by beam search without plate formats, from the
-            same crops as its text. Empty when the logits of the reader are not available.
-    """
-
-    plates: Plates
-    free_texts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Recognizer:
     """A recognizer of plates; both of its functions take uint8 [H, W, 3] BGR.
 
@@ -103,7 +87,7 @@ class Recognizer:
 
     kind: str
     settings: Settings
-    read: Callable[[Tensor], Answer]
+    read: Callable[[Tensor], Plates]
     detect: Callable[[Tensor], Plates]
     weights: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, Engine] = field(default_factory=dict)
@@ -206,25 +190,12 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
     """Return a recognizer that runs the service's pipeline with the given networks."""
     everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
-    reader = Reader(infer, formats, settings.temperature)
-
-    def read(picture: Tensor) -> Answer:
-        plates = recognize(picture, infer, settings, formats=formats)
-        return Answer(plates, _free_texts(picture, plates, reader) if plates else ())
-
-    def detect(picture: Tensor) -> Plates:
-        return recognize(picture, infer, everything, outputs=FROM_DETECTION)
-
-    return Recognizer("in process", settings, read, detect)
-
-
-def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, ...]:
-    """Read found plates again, at least 1, without plate formats."""
-    boxes = np.array([plate.xyxy for plate in plates], np.float32)
-    logits = read_plates(picture, boxes, reader).logits
-    free = Grammar.free(reader.formats.alphabet)
-    readings = decode(logits, free, temperature=reader.temperature)
-    return tuple(next((text for text, _ in reading.candidates), "") for reading in readings)
+    return Recognizer(
+        "in process",
+        settings,
+        read=lambda picture: recognize(picture, infer, settings, formats=formats),
+        detect=lambda picture: recognize(picture, infer, everything, outputs=FROM_DETECTION),
+    )
 
 
 @contextmanager
@@ -237,6 +208,6 @@ def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
         yield Recognizer(
             "triton",
             settings.updated(parameters),
-            read=lambda picture: Answer(client.recognize(picture.numpy(), **options)),
+            read=lambda picture: client.recognize(picture.numpy(), **options),
             detect=lambda picture: client.recognize(picture.numpy(), **everything),
         )

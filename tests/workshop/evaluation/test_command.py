@@ -57,7 +57,7 @@ def test_the_report_holds_figures_settings_and_weights(first_evaluation) -> None
     std = report.reading.std
     assert (std.found, std.read, std.wrong, std.missed) == (2, 1, 1, 1)
     assert report.reading.characters.error_rate == pytest.approx(1 / 17)
-    assert report.reading.decoding == Decoding(best_path=1, free_beam=1, format_beam=1)
+    assert report.reading.decoding == Decoding(best_path=1, format_beam=1)
     assert report.detection.at_threshold.recall == 1
     assert report.settings.text_threshold == 0.6
     assert set(report.weights_sha256) == {"yolo", "stn", "lprnet"}

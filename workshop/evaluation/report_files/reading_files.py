@@ -24,7 +24,7 @@ from workshop.reporting.plots import open_figure
 from workshop.reporting.sheets import write_sheets
 
 COLUMNS = (
-    "image", "type", "wanted", "verdict", "shown", "best", "text_score", "best_path", "free_beam",
+    "image", "type", "wanted", "verdict", "shown", "best", "text_score", "best_path",
     "detection_score", "x0", "y0", "x1", "y1", "width_px", "tilt_deg",
 )  # fmt: skip
 """The columns of `plates.csv`; those after the verdict are empty for a missed plate."""
@@ -70,7 +70,6 @@ def row_of(outcome: Outcome) -> dict[str, object]:
         "best": outcome.best,
         "text_score": round(outcome.score, 4),
         "best_path": answer.raw_text,
-        "free_beam": outcome.free_text,
         "detection_score": round(answer.detection_score, 4),
         "width_px": round(outcome.width_px, 1),
         "tilt_deg": round(outcome.tilt_deg, 1),
