@@ -19,7 +19,7 @@ from orchestrator.reading.hidden_ends import (
     see_ends,
     weigh_ends,
 )
-from workshop.evaluation.hidden_ends.counting import COVERS, hide_right
+from workshop.rendering.covers import COVERS, hide_right
 from workshop.rendering.samples.photos import Photo, photograph_plate
 
 PLATES = 12

@@ -26,7 +26,7 @@ from workshop.benchmarks.pictures import Picture, encode, render
 from workshop.benchmarks.processes import find_tree, read_cpu_s
 from workshop.benchmarks.service import Launch, Service, run_service
 from workshop.reporting.files import explain_write_errors, prepare_folder
-from workshop.reporting.plots import Diagram, Line, plot
+from workshop.reporting.plots import open_figure
 
 PLATES = (0, 1, 2, 5, 10, 20, 50, 100)
 WIDTHS = (640, 960, 1280, 2000, 2828, 4000, 5656, 8000)
@@ -115,20 +115,16 @@ def fit_slope(points: Sequence[Point], axis: str) -> float:
 
 def draw(points: Sequence[Point], path: Path) -> None:
     """Draw pictures a second and CPU time over what grows, a curve for each number of cores."""
-    rows = []
-    for axis in (BY_PLATES, BY_SIZE):
-        speeds, costs = [], []
-        for cores, colour in zip(sorted({point.cores for point in points}), COLOURS, strict=False):
-            line = [point for point in points if point.axis == axis and point.cores == cores]
-            x, name = [point.x for point in line], f"{cores} core{'s' * (cores > 1)}"
-            speeds.append(Line(x, [point.pictures_s for point in line], name, colour, "o-"))
-            costs.append(Line(x, [point.cpu_ms for point in line], name, colour, "o-"))
-        limits = (0, None)
-        rows.append([
-            Diagram("speed", axis, "pictures/s", tuple(speeds), y_limits=limits),
-            Diagram("cost", axis, "CPU ms a picture", tuple(costs), y_limits=limits),
-        ])  # fmt: skip
-    plot(rows, path)
+    counts = sorted({point.cores for point in points})
+    with open_figure(path, 2, 2) as diagrams:
+        for axis, (speed, cost) in ((BY_PLATES, diagrams[:2]), (BY_SIZE, diagrams[2:])):
+            for cores, colour in zip(counts, COLOURS, strict=False):
+                line = [point for point in points if point.axis == axis and point.cores == cores]
+                x, name = [point.x for point in line], f"{cores} core{'s' * (cores > 1)}"
+                speed.plot(x, [point.pictures_s for point in line], "o-", color=colour, label=name)
+                cost.plot(x, [point.cpu_ms for point in line], "o-", color=colour, label=name)
+            speed.set(title="speed", xlabel=axis, ylabel="pictures/s", ylim=(0, None))
+            cost.set(title="cost", xlabel=axis, ylabel="CPU ms a picture", ylim=(0, None))
 
 
 def main(

@@ -36,15 +36,12 @@ def prepare_pictures(files: Sequence[Path], plates: Sequence[int]) -> list[Pictu
     return read(files) if files else [render(count) for count in plates]
 
 
-def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Picture:
-    """Draw a street with a number of ordinary plates, the same one every time.
-
-    Without a name, the picture is named by the number of plates.
-    """
+def render(count: int, size_wh: tuple[int, int] = SIZE_WH) -> Picture:
+    """Draw a street with a number of ordinary plates, the same one every time."""
     rng = np.random.default_rng((SEED, count))
     texts = [random_text(rng, russian(), "ru_car")[0] for _ in range(count)]
     street = scene(texts, size_wh, seed=SEED)
-    name = name or (f"{count} plates" if count != 1 else "1 plate")
+    name = f"{count} plates" if count != 1 else "1 plate"
     return replace(encode(name, street.picture), plates=count)
 
 

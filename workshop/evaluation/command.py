@@ -53,7 +53,6 @@ def evaluate(
     yolo: Annotated[Path | None, typer.Option(help="Another detector's checkpoint.")] = None,
     stn: Annotated[Path | None, typer.Option(help="Another STN's checkpoint.")] = None,
     lprnet: Annotated[Path | None, typer.Option(help="Another LPRNet's checkpoint.")] = None,
-    triton: Annotated[bool, typer.Option("--triton", help="Start a server and use it.")] = False,
     url: Annotated[
         str | None, typer.Option(help="Use a running server: host:port or grpc://host:port.")
     ] = None,
@@ -66,7 +65,7 @@ def evaluate(
     threads: ThreadsOption = 0,
     verbose: VerboseOption = False,
 ) -> None:
-    """Measure detection and reading on labelled pictures, in this process or through Triton.
+    """Measure detection and reading on labelled pictures, in this process or by a running server.
 
     SCENES is a folder with images/ and labels.csv; docs/evaluation.md describes both kinds of data.
     """
@@ -79,7 +78,6 @@ def evaluate(
         checkpoints = {"yolo": yolo, "stn": stn, "lprnet": lprnet}
         options = RecognizerOptions(
             url=url,
-            triton=triton,
             **vars(networks),
             checkpoints={key: path for key, path in checkpoints.items() if path},
             threads=threads,

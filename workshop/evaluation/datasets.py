@@ -37,12 +37,7 @@ def read_labels(path: Path) -> tuple[Box, ...]:
     """
     if not path.is_file():
         return ()
-    try:
-        lines = enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: wanted UTF-8 text, got other bytes") from error
+    lines = enumerate(_text(path).splitlines(), 1)
     boxes = [_parse(f"{path}:{number}", line) for number, line in lines if line.strip()]
     return tuple(dict.fromkeys(boxes))
 

@@ -118,15 +118,11 @@ def _compare_characters(detected: Sequence[Outcome]) -> Characters:
 
 def _count_readings(detected: Sequence[Outcome]) -> Decoding:
     """Count the found plates that each way of decoding reads exactly, at any score."""
-    are_known = all(outcome.free_text is not None for outcome in detected)
     return Decoding(
         best_path=sum(
             outcome.answer is not None and outcome.answer.raw_text == outcome.label.text
             for outcome in detected
         ),
-        free_beam=sum(outcome.free_text == outcome.label.text for outcome in detected)
-        if are_known
-        else None,
         format_beam=sum(outcome.is_right for outcome in detected),
     )
 

@@ -16,7 +16,6 @@ from orchestrator.plates import Plate, Plates
 from workshop.evaluation.conditions.camera_conditions import AS_IT_IS, Condition
 from workshop.evaluation.datasets import Box, BoxedPicture, LabelledPlate, Point, Scene
 from workshop.evaluation.detection import DetectedPicture
-from workshop.evaluation.recognizers import Answer
 
 READ, WRONG, NOT_SHOWN, MISSED = ("read", "wrong", "not shown", "missed")
 
@@ -27,13 +26,11 @@ class Outcome:
 
     Attributes:
         answer: The plate that was found there; None when none was found.
-        free_text: Its best reading without plate formats; None when not known.
     """
 
     path: Path
     label: LabelledPlate
     answer: Plate | None = None
-    free_text: str | None = None
 
     @property
     def verdict(self) -> str:
@@ -75,7 +72,7 @@ class Outcome:
 
 
 def judge(
-    scene: Scene, answer: Answer, to_source: Callable[[Point], Point] = lambda point: point
+    scene: Scene, plates: Plates, to_source: Callable[[Point], Point] = lambda point: point
 ) -> list[Outcome]:
     """Find the answer for each labelled plate of a picture.
 
@@ -83,22 +80,17 @@ def judge(
 
     Args:
         scene: The labelled picture.
-        answer: The answer for the picture, or for a changed view of it.
+        plates: The answer for the picture, or for a changed view of it.
         to_source: Maps points of the recognised view to points of the labelled picture.
     """
-    free_texts = answer.free_texts or (None,) * len(answer.plates)
-    plates = list(zip(answer.plates, free_texts, strict=True))
-    centres = [to_source(centre_of(plate.xyxy)) for plate in answer.plates]
+    centres = [to_source(centre_of(plate.xyxy)) for plate in plates]
     outcomes = []
     for label in scene.plates:
         inside = [
-            candidate
-            for candidate, centre in zip(plates, centres, strict=True)
-            if label.holds(centre)
+            plate for plate, centre in zip(plates, centres, strict=True) if label.holds(centre)
         ]
-        right = [pair for pair in inside if pair[0].text == label.text]
-        plate, free_text = next(iter(right + inside), (None, None))
-        outcomes.append(Outcome(scene.path, label, plate, free_text))
+        right = [plate for plate in inside if plate.text == label.text]
+        outcomes.append(Outcome(scene.path, label, next(iter(right + inside), None)))
     return outcomes
 
 
@@ -109,7 +101,7 @@ def centre_of(xyxy: Box) -> Point:
 
 def judge_scenes(
     scenes: Iterable[Scene],
-    read: Callable[[Tensor], Answer],
+    read: Callable[[Tensor], Plates],
     condition: Condition = AS_IT_IS,
 ) -> list[Outcome]:
     """Read every scene under a condition; return the outcomes."""
@@ -117,7 +109,7 @@ def judge_scenes(
 
 
 def _judge_view(
-    scene: Scene, read: Callable[[Tensor], Answer], condition: Condition
+    scene: Scene, read: Callable[[Tensor], Plates], condition: Condition
 ) -> list[Outcome]:
     view = condition.view(open_picture(scene.path).numpy())
     return judge(scene, read(torch.from_numpy(view.bgr)), view.to_source)

@@ -13,7 +13,7 @@ from workshop.evaluation.reading import align
 from workshop.evaluation.report_files.drawings import Tile, draw
 from workshop.evaluation.report_files.reading_files import tile_of
 from workshop.evaluation.results import PlateVerdict, Report
-from workshop.reporting.files import write_csv
+from workshop.reporting.files import write_rows
 from workshop.reporting.sheets import write_sheets
 from workshop.reporting.tables import format_markdown
 
@@ -126,19 +126,11 @@ MIN_P = 0.001
 """Smaller p-values are written as `< 0.001`."""
 
 
-@dataclass(frozen=True)
-class ChangeRow:
-    """A row of `changed.csv`: a plate that only one of two evaluations reads."""
-
-    against: str
-    change: str
-    image: str
-    type: str
-    wanted: str
-    verdict: str
-    text: str
-    other_verdict: str
-    other_text: str
+COLUMNS = (
+    "against", "change", "image", "type", "wanted", "verdict", "text", "other_verdict",
+    "other_text",
+)  # fmt: skip
+"""The columns of `changed.csv`, whose rows are plates that only one of two evaluations reads."""
 
 
 def pair_reports(report: Report, other: Report) -> Pairing | None:
@@ -219,23 +211,16 @@ def write_changes(
         _tile(outcomes_by_label[change.new.image, change.new.region], change, name)
         for change, name in changes
     )
-    write_csv(ChangeRow, [_csv_row(*change) for change in changes], folder / "changed.csv")
+    write_rows(COLUMNS, [_csv_row(*change) for change in changes], folder / "changed.csv")
     write_sheets(map(draw, tiles), folder, "changed")
 
 
-def _csv_row(change: Change, against: str) -> ChangeRow:
+def _csv_row(change: Change, against: str) -> dict[str, object]:
     new, old = change.new, change.old
-    return ChangeRow(
-        against=against,
-        change=_direction(change),
-        image=new.image,
-        type=new.type,
-        wanted=new.wanted,
-        verdict=new.verdict,
-        text=new.text,
-        other_verdict=old.verdict,
-        other_text=old.text,
-    )
+    sides = {"verdict": new.verdict, "text": new.text}
+    sides |= {"other_verdict": old.verdict, "other_text": old.text}
+    place = {"image": new.image, "type": new.type, "wanted": new.wanted}
+    return {"against": against, "change": _direction(change), **place, **sides}
 
 
 def _tile(outcome: Outcome, change: Change, against: str) -> Tile:

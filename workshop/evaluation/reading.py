@@ -48,7 +48,8 @@ def reliability(scores: Sequence[float], right: Sequence[bool], bins: int = 10) 
     for score, is_right in zip(scores, right, strict=True):
         inside[min(int(score * bins), bins - 1)].append((score, is_right))
     return [
-        _bin(readings, number / bins, (number + 1) / bins) for number, readings in enumerate(inside)
+        bin_of_scores(readings, number / bins, (number + 1) / bins)
+        for number, readings in enumerate(inside)
     ]
 
 
@@ -69,10 +70,11 @@ def equal_mass_reliability(
     shares = (round(number * len(ranked) / bins) for number in range(1, bins + 1))
     ends = sorted({bisect_right(values, values[share - 1]) for share in shares if share})
     groups = [ranked[start:end] for start, end in pairwise([0, *ends])]
-    return [_bin(group, group[0][0], group[-1][0]) for group in groups]
+    return [bin_of_scores(group, group[0][0], group[-1][0]) for group in groups]
 
 
-def _bin(readings: Sequence[Scored], low: float, high: float) -> ScoreBin:
+def bin_of_scores(readings: Sequence[Scored], low: float, high: float) -> ScoreBin:
+    """Return the bin of some readings."""
     return ScoreBin(
         low=low,
         high=high,

@@ -1,9 +1,8 @@
-"""Recognizers of pictures: the networks in this process, or a Triton server."""
+"""Recognizers of pictures: the networks in this process, or a running server."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,21 +23,15 @@ from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.options import NetworkOptions
 from orchestrator.networks.registry import NETWORKS, choose_engine
-from orchestrator.networks.runs import Networks
 from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.reading.affine_crops import compose, frames_of
 from orchestrator.reading.crops import crop_boxes, cut_boxes
-from orchestrator.reading.ctc import decode
-from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.improvement import improve
 from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
-from orchestrator.serving.supervisor.local_server import own_server
-from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
-from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.settings import Settings
 from workshop.evaluation.checkpoints import assemble
 
@@ -85,19 +77,6 @@ Parameters = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The answer for a picture.
-
-    Attributes:
-        free_texts: The best reading of each plate by beam search without plate formats, from the
-            same crops as its text. Empty when the logits of the reader are not available.
-    """
-
-    plates: Plates
-    free_texts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Recognizer:
     """A recognizer of plates; both of its functions take uint8 [H, W, 3] BGR.
 
@@ -108,7 +87,7 @@ class Recognizer:
 
     kind: str
     settings: Settings
-    read: Callable[[Tensor], Answer]
+    read: Callable[[Tensor], Plates]
     detect: Callable[[Tensor], Plates]
     weights: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, Engine] = field(default_factory=dict)
@@ -124,7 +103,6 @@ class RecognizerOptions(NetworkOptions):
     """
 
     url: str | None = None
-    triton: bool = False
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     threads: int = 0
     parameters: Parameters = field(default_factory=dict)
@@ -132,14 +110,14 @@ class RecognizerOptions(NetworkOptions):
 
     def __post_init__(self) -> None:
         chooses = self.weights or self.checkpoints or self.engine is not Engine.AUTO
-        if self.url and (self.triton or chooses):
+        if self.url and chooses:
             raise SettingsError(
                 "url: a running server has its own engine, weights and checkpoints; "
-                "give none of them with it, nor triton"
+                "give none of them with it"
             )
-        if self.other_settings and (self.url or self.triton):
+        if self.other_settings and self.url:
             raise SettingsError(
-                "set: the settings of a server are in its config.pbtxt; give neither url nor triton"
+                "set: the settings of a server are in its config.pbtxt; give no url"
             )
 
     def choose_formats(self) -> Path:
@@ -168,7 +146,7 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
 
     Raises:
         WeightsError: Weights cannot be used.
-        ServerError: The server cannot be started or reached.
+        ServerError: The server cannot be reached.
     """
     if options.url:
         with _recognize_there(options.url, options.parameters) as recognizer:
@@ -178,15 +156,7 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
         weights = Path(folder)
         base, formats = options.weights or WEIGHTS, read_formats(options.choose_formats())
         digests = assemble(options.checkpoints, base, weights, formats)
-        if not options.triton:
-            yield replace(_load_recognizer(options, weights, formats), weights=digests)
-            return
-        engine = ServerOptions(device=options.device, engine=options.engine).choose_engine()
-        with (
-            _start_server(options, weights) as url,
-            _recognize_there(url, options.parameters) as recognizer,
-        ):
-            yield replace(recognizer, weights=digests, engines=name_engines(engine, weights))
+        yield replace(_load_recognizer(options, weights, formats), weights=digests)
 
 
 def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats) -> Recognizer:
@@ -202,21 +172,6 @@ def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats
     )
     recognizer = recognize_here(infer, settings.updated(options.parameters), formats)
     return replace(recognizer, engines=name_engines(engine, weights))
-
-
-def load_here(weights: Path | None, engine: Engine, threads: int) -> Networks:
-    """Load a folder's networks for the CPU into this process.
-
-    Args:
-        weights: The folder; ours when None.
-        engine: The engine.
-        threads: The number of CPU threads; all cores when 0.
-
-    Raises:
-        WeightsError: Weights cannot be used.
-    """
-    torch.set_num_threads(threads or os.cpu_count() or 1)
-    return load_networks(weights or WEIGHTS, "cpu", engine, threads)
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
@@ -235,44 +190,12 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
     """Return a recognizer that runs the service's pipeline with the given networks."""
     everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
-    reader = Reader(infer, formats, settings.temperature)
-
-    def read(picture: Tensor) -> Answer:
-        plates = recognize(picture, infer, settings, formats=formats)
-        return Answer(plates, _free_texts(picture, plates, reader) if plates else ())
-
-    def detect(picture: Tensor) -> Plates:
-        return recognize(picture, infer, everything, outputs=FROM_DETECTION)
-
-    return Recognizer("in process", settings, read, detect)
-
-
-def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, ...]:
-    """Read found plates again, at least 1, without plate formats."""
-    boxes = np.array([plate.xyxy for plate in plates], np.float32)
-    logits = read_plates(picture, boxes, reader).logits
-    free = Grammar.free(reader.formats.alphabet)
-    readings = decode(logits, free, temperature=reader.temperature)
-    return tuple(next((text for text, _ in reading.candidates), "") for reading in readings)
-
-
-@contextmanager
-def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
-    """Serve the weights from a temporary model repository; give the URL of the server."""
-    with tempfile.TemporaryDirectory(prefix="plates-models-") as folder:
-        models = Path(folder) / "model_repository"
-        exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*", "part.*", "__pycache__")
-        shutil.copytree(REPOSITORY, models, ignore=exported)
-        own = ServerOptions(
-            repository=models,
-            weights=weights,
-            formats=options.formats,
-            device=options.device,
-            threads=options.threads,
-            engine=options.engine,
-        )
-        with own_server(own) as server:
-            yield server.http_url
+    return Recognizer(
+        "in process",
+        settings,
+        read=lambda picture: recognize(picture, infer, settings, formats=formats),
+        detect=lambda picture: recognize(picture, infer, everything, outputs=FROM_DETECTION),
+    )
 
 
 @contextmanager
@@ -285,6 +208,6 @@ def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
         yield Recognizer(
             "triton",
             settings.updated(parameters),
-            read=lambda picture: Answer(client.recognize(picture.numpy(), **options)),
+            read=lambda picture: client.recognize(picture.numpy(), **options),
             detect=lambda picture: client.recognize(picture.numpy(), **everything),
         )

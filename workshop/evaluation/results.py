@@ -63,10 +63,9 @@ class Characters:
 
 @dataclass(frozen=True)
 class Decoding:
-    """The number of found plates that each way of decoding reads exactly; None if not known."""
+    """The number of found plates that each way of decoding reads exactly."""
 
     best_path: int
-    free_beam: int | None
     format_beam: int
 
 

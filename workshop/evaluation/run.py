@@ -72,7 +72,7 @@ def run(task: Task, options: RecognizerOptions) -> str:
     Raises:
         DataError: The data, a report to compare with or the folder for the report cannot be used.
         WeightsError: Weights cannot be used.
-        ServerError: The server cannot be started or reached.
+        ServerError: The server cannot be reached.
     """
     others = [_read_other(path, task.name) for path in task.against]
     scenes, boxed = _read_data(task, read_formats(options.choose_formats()).alphabet)

@@ -41,7 +41,6 @@ FOUND: tuple[Row[ReadingResult], ...] = (
         lambda reading: reading.decoding.best_path,
         format_count,
     ),
-    Row("exact by free beam search", lambda reading: reading.decoding.free_beam, format_count),
     Row(
         "exact by beam search in formats",
         lambda reading: reading.decoding.format_beam,

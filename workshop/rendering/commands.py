@@ -16,13 +16,20 @@ from orchestrator.formats.plate_formats import RUSSIA
 
 
 class Command(ArgumentParser):
-    """A command of this package with `--formats` and `--seed`; it exits with status 2 on errors."""
+    """A command of this package with `--seed`; it exits with status 2 on errors.
 
-    def __init__(self, name: str, description: str, *, seed: int = 0) -> None:
+    It has `--formats`, too, unless it draws Russian plates alone.
+    """
+
+    def __init__(
+        self, name: str, description: str, *, seed: int = 0, has_formats: bool = True
+    ) -> None:
         super().__init__(prog=f"workshop.{name}", description=description)
-        self.add_argument(
-            "--formats", metavar="FILE", type=Path, default=RUSSIA, help="the country's; Russia's"
-        )
+        if has_formats:
+            self.add_argument(
+                "--formats", metavar="FILE", type=Path, default=RUSSIA,
+                help="the country's; Russia's",
+            )  # fmt: skip
         self.add_argument("--seed", type=at_least(0), default=seed)
 
     def error(self, message: str) -> NoReturn:

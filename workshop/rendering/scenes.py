@@ -9,7 +9,6 @@ Example:
 
 from __future__ import annotations
 
-import csv
 import shutil
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +29,7 @@ from workshop.rendering.road.roads import SIZES_WH as ROAD_SIZES_WH
 from workshop.rendering.road.roads import road
 from workshop.rendering.scenery import Scene, scene
 from workshop.rendering.texts import plain, random_text
+from workshop.reporting.files import write_rows
 
 SIZES_WH = ((640, 480), (800, 600), (1024, 768), (1280, 960))
 """Sizes of the streets with parked cars, pixels."""
@@ -155,7 +155,7 @@ def write_pictures(folder: Path, pictures: Iterable[LabelledPicture]) -> None:
     images, labels = folder / "images", folder / "labels.csv"
     images.mkdir(parents=True)
     try:
-        _write(images, labels, pictures)
+        write_rows(COLUMNS, _write_images(images, pictures), labels)
     except BaseException:  # an interrupted set must not look complete
         shutil.rmtree(images)
         labels.unlink(missing_ok=True)
@@ -171,25 +171,14 @@ def check_new(folder: Path) -> None:
         raise DataError(f"{folder}: wanted a new or an empty folder, got one with {files[0]}")
 
 
-def _write(images: Path, labels: Path, pictures: Iterable[LabelledPicture]) -> None:
-    with labels.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(COLUMNS)
-        for index, labelled_picture in enumerate(pictures):
-            name = f"{index:04d}.jpg"
-            cv2.imwrite(
-                str(images / name), labelled_picture.picture, [cv2.IMWRITE_JPEG_QUALITY, 95]
-            )
-            region = (f"{side:.1f}" for side in labelled_picture.region)
-            table.writerow(
-                [
-                    name,
-                    labelled_picture.text,
-                    labelled_picture.type,
-                    *region,
-                    labelled_picture.format,
-                ]
-            )
+def _write_images(images: Path, pictures: Iterable[LabelledPicture]) -> Iterator[dict[str, object]]:
+    """Write the pictures into a folder; yield the row of each."""
+    for index, labelled_picture in enumerate(pictures):
+        name = f"{index:04d}.jpg"
+        cv2.imwrite(str(images / name), labelled_picture.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
+        region = (f"{side:.1f}" for side in labelled_picture.region)
+        text = (name, labelled_picture.text, labelled_picture.type)
+        yield dict(zip(COLUMNS, (*text, *region, labelled_picture.format), strict=True))
 
 
 def _act(options: Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -67,10 +67,16 @@ def write_report(report: Any, path: Path) -> None:
 
 def write_csv(kind: type[R], rows: Iterable[R], path: Path) -> None:
     """Write dataclasses as CSV rows under a header of their fields; the header is always there."""
+    columns = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    write_rows(columns, map(asdict, rows), path)  # type: ignore[arg-type]  # dataclasses
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], path: Path) -> None:
+    """Write CSV rows under a header of the columns; values that a row lacks are empty."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, [field.name for field in fields(kind)])  # type: ignore[arg-type]  # a dataclass
+        table = csv.DictWriter(file, columns)
         table.writeheader()
-        table.writerows(map(asdict, rows))  # type: ignore[arg-type]  # dataclasses
+        table.writerows(rows)
 
 
 PART = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end of figures -->)", re.DOTALL)

@@ -56,12 +56,12 @@ def format_percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.1f} %"
 
 
-def format_figure(value: float | None, digits: int = 3) -> str:
-    """Write a figure with a number of significant digits, fewer below 1: `0.05`."""
+def format_figure(value: float | None) -> str:
+    """Write a figure with three significant digits, fewer below 1: `0.05`."""
     if value is None:
         return NOTHING
-    whole = len(str(int(abs(float(f"{value:.{digits}g}")))))
-    return f"{value:.{max(0, digits - whole)}f}"
+    whole = len(str(int(abs(float(f"{value:.3g}")))))
+    return f"{value:.{max(0, 3 - whole)}f}"
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from orchestrator.errors import SettingsError
 from workshop.reporting.files import write_csv
-from workshop.reporting.plots import ACCENT, INK, Diagram, Line, plot
+from workshop.reporting.plots import ACCENT, INK, open_figure, scale_y
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 log = logging.getLogger(__name__)
 
@@ -136,20 +139,17 @@ def can_draw() -> bool:
 
 def draw_reader(rows: Sequence[ReaderRow], folder: Path) -> None:
     """Draw the reader's accuracy and loss over the steps, as `metrics.png`."""
-    lines = []
-    for colour, name in zip(COLOURS, dict.fromkeys(row.set for row in rows), strict=False):
-        set_rows = [row for row in rows if row.set == name]
-        steps = [row.step for row in set_rows]
-        raw = [100 * row.raw_accuracy for row in set_rows]
-        averaged = [100 * row.averaged_accuracy for row in set_rows]
-        count = set_rows[-1].plates
-        lines += [
-            Line(steps, averaged, f"{count} {name}, averaged", colour, "o-"),
-            Line(steps, raw, f"{count} {name}, raw weights", colour, "--"),
-        ]
-    diagram = Diagram("Plates read exactly", "step", "%", tuple(lines), y_limits=(0, 101))
-    losses = [(row.step, row.loss) for row in rows if row.set == rows[0].set]
-    plot([[diagram, _draw_loss(losses, "step")]], folder / DIAGRAMS)
+    with open_figure(folder / DIAGRAMS, 1, 2) as (left, right):
+        for colour, name in zip(COLOURS, dict.fromkeys(row.set for row in rows), strict=False):
+            set_rows = [row for row in rows if row.set == name]
+            steps = [row.step for row in set_rows]
+            raw = [100 * row.raw_accuracy for row in set_rows]
+            averaged = [100 * row.averaged_accuracy for row in set_rows]
+            of_set = f"{set_rows[-1].plates} {name}"
+            left.plot(steps, averaged, "o-", color=colour, label=f"{of_set}, averaged")
+            left.plot(steps, raw, "--", color=colour, label=f"{of_set}, raw weights")
+        left.set(title="Plates read exactly", xlabel="step", ylabel="%", ylim=(0, 101))
+        _draw_loss(right, [row for row in rows if row.set == rows[0].set], "step")
 
 
 def draw_detector(rows: Sequence[DetectorRow], folder: Path) -> None:
@@ -161,17 +161,16 @@ def draw_detector(rows: Sequence[DetectorRow], folder: Path) -> None:
         "mAP50": [row.map50 for row in rows],
         "mAP50-95": [row.map50_95 for row in rows],
     }
-    lines = tuple(
-        Line(epochs, values, name, colour, "o-")
-        for (name, values), colour in zip(curves.items(), COLOURS, strict=True)
-    )
-    diagram = Diagram("On the validation pictures", "epoch", "", lines, y_limits=(0, 1.01))
-    losses = [(row.epoch, row.loss) for row in rows]
-    plot([[diagram, _draw_loss(losses, "epoch")]], folder / DIAGRAMS)
+    with open_figure(folder / DIAGRAMS, 1, 2) as (left, right):
+        for (name, values), colour in zip(curves.items(), COLOURS, strict=True):
+            left.plot(epochs, values, "o-", color=colour, label=name)
+        left.set(title="On the validation pictures", xlabel="epoch", ylim=(0, 1.01))
+        _draw_loss(right, rows, "epoch")
 
 
-def _draw_loss(losses: Sequence[tuple[int, float | None]], unit: str) -> Diagram:
-    points = [(place, loss) for place, loss in losses if loss is not None]
-    line = Line([place for place, _ in points], [loss for _, loss in points], style="o-")
-    title = "Mean loss since the measurement before"
-    return Diagram(title, unit, "loss", (line,), is_log=bool(points))
+def _draw_loss(axes: Axes, rows: Sequence[ReaderRow] | Sequence[DetectorRow], unit: str) -> None:
+    points = [(row.place, row.loss) for row in rows if row.loss is not None]
+    if points:
+        scale_y(axes)
+    axes.plot([place for place, _ in points], [loss for _, loss in points], "o-", color=INK)
+    axes.set(title="Mean loss since the measurement before", xlabel=unit, ylabel="loss")

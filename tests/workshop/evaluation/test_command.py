@@ -34,12 +34,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write no diagrams, which take longest: `first_evaluation` has them."""
-    for module in (
-        "report_files.reading_files",
-        "conditions.condition_files",
-        "report_files.detection_files",
-    ):
-        monkeypatch.setattr(f"workshop.evaluation.{module}.plot", lambda *_: None)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +57,7 @@ def test_the_report_holds_figures_settings_and_weights(first_evaluation) -> None
     std = report.reading.std
     assert (std.found, std.read, std.wrong, std.missed) == (2, 1, 1, 1)
     assert report.reading.characters.error_rate == pytest.approx(1 / 17)
-    assert report.reading.decoding == Decoding(best_path=1, free_beam=1, format_beam=1)
+    assert report.reading.decoding == Decoding(best_path=1, format_beam=1)
     assert report.detection.at_threshold.recall == 1
     assert report.settings.text_threshold == 0.6
     assert set(report.weights_sha256) == {"yolo", "stn", "lprnet"}
@@ -103,12 +98,11 @@ def test_plots_and_sheets_are_pictures(first_evaluation) -> None:
         ),
         pytest.param(("nowhere",), "nowhere/images: wanted a folder, got none", id="no folder"),
         pytest.param(("x", "--url", "x:1", "--engine", "openvino"), "url: a running", id="engine"),
-        pytest.param(("x", "--url", "x:1", "--triton"), "url: a running server", id="both"),
         pytest.param(
             ("x", "--set", "detector_side_px"), "set: wanted NAME=VALUE, got d", id="no value"
         ),
         pytest.param(
-            ("x", "--set", "detector_side_px=640", "--triton"),
+            ("x", "--set", "detector_side_px=640", "--url", "x:1"),
             "set: the settings of a server",
             id="a server's setting",
         ),

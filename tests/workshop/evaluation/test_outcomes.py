@@ -9,7 +9,6 @@ from workshop.evaluation.datasets import LabelledPlate, Scene
 from workshop.evaluation.measurement import measure_reading
 from workshop.evaluation.outcomes import Outcome, judge, open_picture
 from workshop.evaluation.reading import Confusion
-from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import Decoding, HitRate
 
 PICTURE = Path("a.jpg")
@@ -28,7 +27,7 @@ def plate(text: str, score: float, *, is_shown: bool = True, xyxy=INSIDE, **othe
 
 
 def verdict(*plates: Plate) -> str:
-    (outcome,) = judge(Scene(PICTURE, (label(),)), Answer(Plates(plates)))
+    (outcome,) = judge(Scene(PICTURE, (label(),)), Plates(plates))
     return outcome.verdict
 
 
@@ -51,8 +50,8 @@ def test_verdicts(plates: tuple[Plate, ...], expected_verdict: str) -> None:
 
 def test_of_two_wrong_answers_the_better_detection_counts() -> None:
     plates = Plates((plate("A001AA71", 0.5), plate("A001AA72", 0.8)))
-    (outcome,) = judge(Scene(PICTURE, (label(),)), Answer(plates, ("X", "Y")))
-    assert (outcome.best, outcome.free_text) == ("A001AA71", "X")
+    (outcome,) = judge(Scene(PICTURE, (label(),)), plates)
+    assert outcome.best == "A001AA71"
 
 
 def test_tilt_is_the_slope_of_the_horizontal_edges() -> None:
@@ -62,12 +61,12 @@ def test_tilt_is_the_slope_of_the_horizontal_edges() -> None:
 
 def test_figures_of_a_case_by_hand() -> None:
     outcomes = [
-        Outcome(PICTURE, label(), plate("A001AA77", 0.95), "A001AA77"),
-        Outcome(PICTURE, label(), plate("A001AA7", 0.85), "A001AA7"),
-        Outcome(PICTURE, label(), plate("A001AA77", 0.15, is_shown=False), "H001AA77"),
+        Outcome(PICTURE, label(), plate("A001AA77", 0.95)),
+        Outcome(PICTURE, label(), plate("A001AA7", 0.85)),
+        Outcome(PICTURE, label(), plate("A001AA77", 0.15, is_shown=False)),
         Outcome(PICTURE, label()),
-        Outcome(PICTURE, label("AB12377", "other"), plate("AB12377", 0.9), "AB12377"),
-        Outcome(PICTURE, label("A", "bad"), plate("B001AA77", 0.9), "B001AA77"),
+        Outcome(PICTURE, label("AB12377", "other"), plate("AB12377", 0.9)),
+        Outcome(PICTURE, label("A", "bad"), plate("B001AA77", 0.9)),
     ]
     result = measure_reading(outcomes)
     assert result.labels == {"std": 4, "other": 1, "bad": 1}
@@ -79,7 +78,7 @@ def test_figures_of_a_case_by_hand() -> None:
     assert result.characters.error_rate == pytest.approx(1 / 24)
     assert result.characters.too_short == 1
     assert result.characters.confusions == (Confusion("7", "", 1),)
-    assert result.decoding == Decoding(best_path=2, free_beam=1, format_beam=2)
+    assert result.decoding == Decoding(best_path=2, format_beam=2)
     assert result.coverage.coverage == pytest.approx(2 / 3)
     assert result.coverage.error == 0.5
     assert result.coverage.at_precision.coverage == pytest.approx(1 / 3)

@@ -17,43 +17,17 @@ from workshop.evaluation.outcomes import judge
 from workshop.evaluation.recognizers import RecognizerOptions, name_engines, recognize_here
 
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
-BOTH, SQUARE_ONLY = Formats(ALPHABET, (LONG, SQUARE)), Formats(ALPHABET, (SQUARE,))
-LONG_ONLY = Formats(ALPHABET, (LONG,))
+BOTH = Formats(ALPHABET, (LONG, SQUARE))
 WIDE_BOX = (100.0, 100.0, 200.0, 125.0, 0.9)
 SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
 
 
-@pytest.mark.parametrize(
-    ("formats", "read_texts", "free_texts"),
-    [
-        # The flat crops of both boxes, and the unfolded ones of the square one.
-        pytest.param(BOTH, ("A001AA", "", *["123ABC"] * 3), ("A001AA", "123ABC"), id="two lines"),
-        pytest.param(BOTH, ("A001AA", "B002BB", *["77"] * 3), ("A001AA", "B002BB"), id="one line"),
-        pytest.param(
-            SQUARE_ONLY, ("A001AA", "B", *["77"] * 3), ("A001AA", "77"), id="in no format"
-        ),
-        pytest.param(LONG_ONLY, ("A001AA", "B"), ("A001AA", "B"), id="a country of one line"),
-    ],
-)
-def test_a_plate_is_read_freely_from_what_its_text_was_read_from(
-    formats: Formats, read_texts: tuple[str, ...], free_texts: tuple[str, ...]
-) -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), read_texts * 2)  # once more for the free text
-    answer = recognize_here(infer, Settings(), formats).read(picture())
-    assert answer.free_texts == free_texts
-
-
 def test_a_plate_of_two_lines_is_judged() -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", *["123ABC"] * 3) * 2)
-    answer = recognize_here(infer, Settings(), BOTH).read(picture())
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", *["123ABC"] * 3))
+    plates = recognize_here(infer, Settings(), BOTH).read(picture())
     label = LabelledPlate("123ABC", "std", (290.0, 90.0, 370.0, 150.0))
-    (outcome,) = judge(Scene(Path("a.jpg"), (label,)), answer)
-    assert (outcome.verdict, outcome.free_text) == ("read", "123ABC")
-
-
-def test_a_picture_without_plates_has_no_free_texts() -> None:
-    answer = recognize_here(ScriptedInfer(rows()), Settings(), BOTH).read(picture())
-    assert (len(answer.plates), answer.free_texts) == (0, ())
+    (outcome,) = judge(Scene(Path("a.jpg"), (label,)), plates)
+    assert outcome.verdict == "read"
 
 
 def test_formats_of_a_running_server_are_what_was_given() -> None:

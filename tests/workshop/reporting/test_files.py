@@ -164,10 +164,6 @@ def test_three_digits_mean_something(value: float, text: str) -> None:
     assert format_figure(value) == text
 
 
-def test_more_digits_can_be_asked_for() -> None:
-    assert format_figure(1.23456, 5) == "1.2346"
-
-
 @dataclass(frozen=True)
 class Speed:
     calls: int

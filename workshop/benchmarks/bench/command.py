@@ -32,9 +32,6 @@ def bench(
         Names, typer.Option(help=f"{', '.join(plan.TRANSPORTS)}; repeatable; default: all.")
     ] = None,
     concurrency: Annotated[Text, typer.Option(help="Calls at once; default: 1,2,4,8,16.")] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Every transport at every concurrency.")
-    ] = False,
     seconds: Annotated[
         float, typer.Option(help="Seconds of each measurement in each round.")
     ] = plan.SECONDS,
@@ -64,7 +61,7 @@ def bench(
             concurrencies=parse_numbers(concurrency, "concurrency")
             if concurrency
             else plan.CONCURRENCIES,
-            thin=not (full or transport or concurrency),
+            thin=not (transport or concurrency),
             seconds=seconds,
             rounds=rounds,
             address=address,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.contract import STAGES
 from orchestrator.networks.registry import NETWORKS
@@ -18,8 +19,11 @@ from workshop.benchmarks.bench.session import Results, measure
 from workshop.benchmarks.pictures import Picture, prepare_pictures
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import Machine, describe_machine
-from workshop.reporting.plots import Diagram, Line, plot
+from workshop.reporting.plots import double_x, open_figure, scale_y
 from workshop.reporting.tables import Cell, format_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -253,17 +257,18 @@ def draw(cells: Sequence[CellFigures], path: Path) -> None:
     pictures = list(dict.fromkeys(cell.key.picture for cell in cells))
     ways = list(dict.fromkeys(cell.key.transport for cell in cells))
     colours = {way: COLOURS[index % len(COLOURS)] for index, way in enumerate(ways)}
-    plot(
-        [_row([cell for cell in cells if cell.key.picture == name], colours) for name in pictures],
-        path,
-    )
+    with open_figure(path, len(pictures), 2) as diagrams:
+        for name, left, right in zip(pictures, diagrams[::2], diagrams[1::2], strict=True):
+            of_picture = [cell for cell in cells if cell.key.picture == name]
+            _draw_row(left, right, of_picture, colours)
 
 
-def _row(cells: Sequence[CellFigures], colours: dict[str, str]) -> tuple[Diagram, Diagram]:
+def _draw_row(
+    left: Axes, right: Axes, cells: Sequence[CellFigures], colours: Mapping[str, str]
+) -> None:
     picture = cells[0].key.picture
-    counts = tuple(sorted({float(cell.key.concurrency) for cell in cells}))
-    throughput: list[Line] = []
-    latency: list[Line] = []
+    left.set(title=f"{picture}: throughput", xlabel="calls at once", ylabel="pictures/s")
+    right.set(title=f"{picture}: p50 solid, p99 dashed", xlabel="calls at once", ylabel="ms")
     for way, colour in colours.items():
         mine = sorted(
             (cell for cell in cells if cell.key.transport == way and cell.load.calls),
@@ -272,15 +277,10 @@ def _row(cells: Sequence[CellFigures], colours: dict[str, str]) -> tuple[Diagram
         if not mine:  # zeros would spoil a logarithmic axis
             continue
         x = [cell.key.concurrency for cell in mine]
-        throughput.append(Line(x, [cell.load.throughput for cell in mine], way, colour, "o-"))
-        latency.append(Line(x, [cell.load.p50_ms or 0.0 for cell in mine], way, colour, "o-"))
-        latency.append(Line(x, [cell.load.p99_ms or 0.0 for cell in mine], "", colour, "--"))
-    left = Diagram(
-        f"{picture}: throughput", "calls at once", "pictures/s", tuple(throughput),
-        y_limits=(0, None), x_ticks=counts,
-    )  # fmt: skip
-    right = Diagram(
-        f"{picture}: p50 solid, p99 dashed", "calls at once", "ms", tuple(latency),
-        x_ticks=counts, is_log=True,
-    )  # fmt: skip
-    return left, right
+        left.plot(x, [cell.load.throughput for cell in mine], "o-", color=colour, label=way)
+        right.plot(x, [cell.load.p50_ms or 0.0 for cell in mine], "o-", color=colour, label=way)
+        right.plot(x, [cell.load.p99_ms or 0.0 for cell in mine], "--", color=colour)
+    for axes in (left, right):
+        double_x(axes, sorted({cell.key.concurrency for cell in cells}))
+    left.set_ylim(0)
+    scale_y(right)

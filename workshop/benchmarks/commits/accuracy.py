@@ -9,11 +9,11 @@ from pathlib import Path
 
 from orchestrator.client import PlateClient
 from orchestrator.formats.plate_formats import RUSSIA
+from orchestrator.plates import Plates
 from workshop.benchmarks.service import Service
 from workshop.evaluation.datasets import BAD, Scene, read_scenes
 from workshop.evaluation.outcomes import READ, WRONG, judge
 from workshop.evaluation.pairing import mcnemar_exact
-from workshop.evaluation.recognizers import Answer
 from workshop.rendering.country import country_of
 from workshop.rendering.scenes import draw_pictures, write_pictures
 
@@ -118,15 +118,13 @@ def compare_answers(labelled_set: LabelledSet, services: Mapping[str, Service]) 
 
 def _read(scenes: Sequence[Scene], address: str) -> list[JudgedAnswer]:
     with PlateClient(address) as client:
-        return [
-            _judge(scene, Answer(client.recognize(scene.path, outputs=OUTPUTS))) for scene in scenes
-        ]
+        return [_judge(scene, client.recognize(scene.path, outputs=OUTPUTS)) for scene in scenes]
 
 
-def _judge(scene: Scene, answer: Answer) -> JudgedAnswer:
-    outcomes = [outcome for outcome in judge(scene, answer) if outcome.label.type != BAD]
+def _judge(scene: Scene, plates: Plates) -> JudgedAnswer:
+    outcomes = [outcome for outcome in judge(scene, plates) if outcome.label.type != BAD]
     return JudgedAnswer(
-        tuple(plate.text for plate in answer.plates), tuple(outcome.verdict for outcome in outcomes)
+        tuple(plate.text for plate in plates), tuple(outcome.verdict for outcome in outcomes)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,7 +17,10 @@ from workshop.evaluation.reading import ScoreBin
 from workshop.evaluation.report_files.drawings import FROM_0_TO_1, draw_reliability
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
 from workshop.reporting.files import write_csv
-from workshop.reporting.plots import ACCENT, FAINT, INK, Bars, Diagram, Line, plot
+from workshop.reporting.plots import ACCENT, FAINT, INK, open_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAX_WRONG_SHARE = 0.02
 """The part of the shown texts that may be wrong under a condition; drawn as a line."""
@@ -45,9 +48,11 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
     tables = {"conditions": rows, "condition_plates": plates, "condition_curves": points}
     for name, lines in tables.items():
         pd.DataFrame(lines).to_csv(folder / f"{name}.csv", index=False)
-    curves = [draw_curve(title, points_of(result)) for title, points_of in CURVES]
-    plot([curves], folder / "condition_curves.png")
-    plot([[draw_wrong(result.each)]], folder / "condition_errors.png")
+    with open_figure(folder / "condition_curves.png", 1, len(CURVES)) as diagrams:
+        for axes, (title, points_of) in zip(diagrams, CURVES, strict=True):
+            draw_curve(axes, title, points_of(result))
+    with open_figure(folder / "condition_errors.png", 1, 1) as (axes,):
+        draw_wrong(axes, result.each)
     _write_reliability(outcomes, folder)
 
 
@@ -55,12 +60,10 @@ def _write_reliability(outcomes: ByCondition, folder: Path) -> None:
     """Write the calibration of scores on the scenes, and on all conditions together."""
     scenes = measure_calibration(keep_found(outcomes[AS_IT_IS]))
     mixture = measure_calibration(keep_found(pool(outcomes)))
-    diagrams = [
-        draw_reliability(calibration.bins, calibration.ece, of)
-        for calibration, of in ((scenes, "as it is"), (mixture, "all conditions"))
-    ]
     write_csv(ScoreBin, mixture.bins, folder / "condition_reliability.csv")
-    plot(list(zip(*diagrams, strict=True)), folder / "condition_reliability.png")
+    with open_figure(folder / "condition_reliability.png", 2, 2) as (left, right, *below):
+        draw_reliability(left, below[0], scenes.bins, scenes.ece, "as it is")
+        draw_reliability(right, below[1], mixture.bins, mixture.ece, "all conditions")
 
 
 def _row(result: ConditionResult) -> dict[str, Any]:
@@ -80,25 +83,24 @@ def _plate_row(name: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def draw_curve(title: str, points: Sequence[RatePoint]) -> Diagram:
+def draw_curve(axes: Axes, title: str, points: Sequence[RatePoint]) -> None:
     """Draw the part of the plates that is read, over widths, turns or smears."""
     x = [point.x for point in points]
-    marks = (
-        Line(x, [point.low for point in points], "95 % interval", FAINT, "--"),
-        Line(x, [point.high for point in points], "", FAINT, "--"),
-        Line(x, [point.rate for point in points], "read", INK, "o-"),
-    )
-    return Diagram("", title, "part of the plates that is read", marks, y_limits=FROM_0_TO_1)
+    axes.plot(x, [point.low for point in points], "--", color=FAINT, label="95 % interval")
+    axes.plot(x, [point.high for point in points], "--", color=FAINT)
+    axes.plot(x, [point.rate for point in points], "o-", color=INK, label="read")
+    axes.set(xlabel=title, ylabel="part of the plates that is read", ylim=FROM_0_TO_1)
 
 
-def draw_wrong(each: Sequence[ConditionResult]) -> Diagram:
+def draw_wrong(axes: Axes, each: Sequence[ConditionResult]) -> None:
     """Draw the part of the shown texts that is wrong, with a bar for each condition."""
     percent = [100 * (result.std.wrong_of_shown or 0.0) for result in each]
-    places = [index - 0.4 for index in range(len(each))]
+    most = 100 * MAX_WRONG_SHARE
     ends = (-0.5, len(each) - 0.5)
-    most = Line(ends, (100 * MAX_WRONG_SHARE,) * 2, f"{100 * MAX_WRONG_SHARE:g} %", FAINT, "--")
-    return Diagram(
-        "Texts shown that are wrong", "", "wrong of shown, %",
-        (Bars(places, percent, 0.8, colour=ACCENT), most), ends,
-        x_names=tuple(result.name for result in each), x_names_deg=60,
+    axes.bar(range(len(each)), percent, color=ACCENT, edgecolor="white")
+    axes.plot(ends, (most, most), "--", color=FAINT, label=f"{most:g} %")
+    axes.set_xticks(
+        range(len(each)), [result.name for result in each], rotation=60, ha="right",
+        rotation_mode="anchor",
     )  # fmt: skip
+    axes.set(title="Texts shown that are wrong", ylabel="wrong of shown, %", xlim=ends)

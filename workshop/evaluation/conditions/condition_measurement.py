@@ -8,6 +8,7 @@ from statistics import fmean
 from torch import Tensor
 
 from orchestrator.errors import DataError
+from orchestrator.plates import Plates
 from workshop.evaluation.conditions.camera_conditions import (
     AS_IT_IS,
     CONDITIONS,
@@ -22,7 +23,6 @@ from workshop.evaluation.datasets import STANDARD, Scene
 from workshop.evaluation.measurement import count_verdicts, keep_found, measure_calibration, of_type
 from workshop.evaluation.outcomes import READ, Outcome, judge_scenes
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
-from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
 from workshop.reporting.tables import (
     Cell,
@@ -42,7 +42,7 @@ ByCondition = Mapping[Condition, Sequence[Outcome]]
 
 def judge_conditions(
     scenes: Sequence[Scene],
-    read: Callable[[Tensor], Answer],
+    read: Callable[[Tensor], Plates],
     watch: Callable[[Sequence[Scene], str], Iterable[Scene]] = lambda scenes, _: scenes,
 ) -> dict[Condition, list[Outcome]]:
     """Read every scene with a standard plate under each condition of the table and the curves.

@@ -8,13 +8,18 @@ Example:
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from orchestrator.networks.engines import Engine
+import torch
+
+from orchestrator.networks.export import load_networks
+from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from plate_cameras.configuration import Camera
@@ -29,7 +34,6 @@ from workshop.evaluation.passes.pass_outcomes import (
     pass_table,
     speed_table,
 )
-from workshop.evaluation.recognizers import load_here
 from workshop.rendering.road.clips import read_truth
 
 
@@ -46,22 +50,18 @@ def track(frames: Sequence[ReadFrame], camera: Camera) -> TrackedClip:
     """Follow the plates of a clip."""
     tracker = PassTracker(camera, pixels=KnownPixels(frames))
     start_s = time.process_time()
-    events = [event for frame in frames for event in tracker.update(frame.frame, frame.plates)]
+    events = [
+        event for frame in frames for event in tracker.update(frame.frame, Plates(frame.plates))
+    ]
     events += tracker.close()
     return TrackedClip(tuple(events), len(frames), time.process_time() - start_s)
 
 
-def recognize_lazily(threads: int) -> Recognize:
-    """Return a recognizer that loads its networks when it gets its first picture."""
-    recognizers: list[Recognize] = []
-
-    def read(picture: object) -> Plates:
-        if not recognizers:
-            networks = load_here(None, Engine.AUTO, threads)
-            recognizers.append(lambda bgr: recognize(bgr, networks))
-        return recognizers[0](picture)  # type: ignore[arg-type]  # a tensor
-
-    return read
+@cache
+def load_when_needed(threads: int) -> Networks:
+    """Load the networks for the CPU, when the first picture is read: kept readings need none."""
+    torch.set_num_threads(threads or os.cpu_count() or 1)
+    return load_networks(threads=threads)
 
 
 def measure(
@@ -104,8 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for clip in (sorted(path.glob("*.mp4")) if path.is_dir() else [path])
     ]
     options.readings.mkdir(parents=True, exist_ok=True)
-    recognizer = recognize_lazily(options.threads)
-    outcomes, tables, tracked_clips = measure(clips, recognizer, options.looks, options.readings)
+    outcomes, tables, tracked_clips = measure(
+        clips,
+        lambda picture: recognize(picture, load_when_needed(options.threads)),
+        options.looks,
+        options.readings,
+    )
     parts = [f"{name}\n{pass_table(passes)}" for name, passes in tables.items()]
     if outcomes:
         parts += [outcome_table(outcomes), calibration_table(outcomes), speed_table(outcomes)]

@@ -32,13 +32,20 @@ class ReadFrame:
     """A frame of a clip with its plates, without its pixels.
 
     Attributes:
-        frame: The frame; its JPEG is empty.
         sharpness: Sharpness of each plate.
     """
 
-    frame: Frame
-    plates: Plates
+    camera: str
+    number: int
+    time_s: float
+    size_wh: tuple[int, int]
+    plates: tuple[Plate, ...]
     sharpness: tuple[float, ...]
+
+    @property
+    def frame(self) -> Frame:
+        """The frame; its JPEG is empty."""
+        return Frame(self.camera, self.number, self.time_s, "file", b"", self.size_wh)
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class KnownPixels(PlatePixels):
 
 def read_clip(
     clip: Path, recognize: Recognize, looks_per_s: float, folder: Path
-) -> list[ReadFrame]:
+) -> tuple[ReadFrame, ...]:
     """Return the readings of a clip: those of its file, or new ones, which are kept there.
 
     Args:
@@ -73,9 +80,9 @@ def read_clip(
     """
     file = folder / f"{clip.stem}.{looks_per_s:g}{ENDING}"
     if file.is_file() and file.stat().st_mtime >= clip.stat().st_mtime:
-        return [_from_dict(document) for document in json.loads(file.read_text(encoding="utf-8"))]
-    frames = [_read(frame, recognize) for frame in clip_frames(clip, looks_per_s)]
-    file.write_text(json.dumps([_to_dict(frame) for frame in frames]), encoding="utf-8")
+        return tuple(map(_to_frame, json.loads(file.read_text(encoding="utf-8"))))
+    frames = tuple(_read(frame, recognize) for frame in clip_frames(clip, looks_per_s))
+    file.write_text(json.dumps([asdict(frame) for frame in frames]), encoding="utf-8")
     return frames
 
 
@@ -99,43 +106,18 @@ def _read(frame: Frame, recognize: Recognize) -> ReadFrame:
     bgr = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), cv2.IMREAD_COLOR)
     plates = recognize(torch.from_numpy(bgr))
     sharpness = PlatePixels().measure(frame, [plate.xyxy for plate in plates])
-    return ReadFrame(_without_jpeg(frame), plates, tuple(sharpness))
+    place = (frame.camera, frame.number, frame.time_s, frame.size_wh)
+    return ReadFrame(*place, tuple(plates), tuple(sharpness))
 
 
-def _without_jpeg(frame: Frame) -> Frame:
-    return Frame(frame.camera, frame.number, frame.time_s, frame.clock, b"", frame.size_wh)
-
-
-def _to_dict(read_frame: ReadFrame) -> dict[str, Any]:
-    frame = read_frame.frame
-    return {
-        "camera": frame.camera,
-        "number": frame.number,
-        "time_s": frame.time_s,
-        "size_wh": frame.size_wh,
-        "sharpness": read_frame.sharpness,
-        "plates": [asdict(plate) for plate in read_frame.plates],
-    }
-
-
-def _from_dict(document: dict[str, Any]) -> ReadFrame:
-    frame = Frame(
-        document["camera"],
-        document["number"],
-        document["time_s"],
-        "file",
-        b"",
-        tuple(document["size_wh"]),
-    )
-    plates = tuple(map(_to_plate, document["plates"]))
-    return ReadFrame(frame, Plates(plates), tuple(document["sharpness"]))
+def _to_frame(document: dict[str, Any]) -> ReadFrame:
+    tuples = {name: tuple(document[name]) for name in ("size_wh", "sharpness")}
+    return ReadFrame(**{**document, **tuples, "plates": tuple(map(_to_plate, document["plates"]))})
 
 
 def _to_plate(document: dict[str, Any]) -> Plate:
-    lists = ("xyxy", "character_scores")
-    pairs = ("candidates", "corners")
-    values = {name: tuple(document[name]) for name in lists}
-    values |= {name: tuple(map(tuple, document[name])) for name in pairs}
+    values = {name: tuple(document[name]) for name in ("xyxy", "character_scores")}
+    values |= {name: tuple(map(tuple, document[name])) for name in ("candidates", "corners")}
     region = PlateRegion(**document["region"]) if document["region"] else None
     country = PlateCountry(**document["country"]) if document.get("country") else None
     return Plate(**{**document, **values, "region": region, "country": country})

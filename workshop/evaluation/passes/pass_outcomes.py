@@ -9,8 +9,9 @@ from itertools import pairwise
 from statistics import median
 
 from plate_cameras.passes import Pass, PassEvent
+from workshop.evaluation.reading import ScoreBin, bin_of_scores, expected_calibration_error
 from workshop.rendering.road.clips import Truth, TruthPass
-from workshop.reporting.tables import format_number, format_percent, format_table
+from workshop.reporting.tables import format_number, format_percent, format_table, ratio
 
 MIN_READABLE = 2
 """Number of frames with a readable plate from which a pass counts."""
@@ -35,11 +36,9 @@ class ClipOutcome:
         merged: Passes with looks at several vehicles.
         passes: All passes that were told.
         spurious: Passes of no vehicle, and all but the first of a vehicle.
-        agreed: Number of those counted whose pass agreed.
-        agreed_after_s: Time from the first readable frame to the event `agreed`, of each.
+        agreed_after_s: Time from the first readable frame to the event `agreed`, of each of those
+            counted whose pass agreed.
         texts: The score of each text that was shown, and whether it was right.
-        missed: Texts of the passes that were not found.
-        wrong: True and shown text of each pass that was read otherwise.
         speeds: True speed of each moving vehicle, with the told one and its error, km/h.
     """
 
@@ -53,11 +52,8 @@ class ClipOutcome:
     merged: int
     passes: int
     spurious: int
-    agreed: int
     agreed_after_s: tuple[float, ...]
     texts: tuple[tuple[float, bool], ...]
-    missed: tuple[str, ...]
-    wrong: tuple[tuple[str, str], ...]
     speeds: tuple[tuple[float, float | None, float | None], ...] = ()
 
 
@@ -80,7 +76,6 @@ def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
         if index in by_vehicle
     ]
     longest_passes = [(vehicle, max(passes, key=_count_looks)) for vehicle, passes in matches]
-    texts = [(vehicle.text, vehicle_pass.text) for vehicle, vehicle_pass in longest_passes]
     agreed_after_s = tuple(
         agreed_passes[vehicle_pass.id].last_seen_s - (vehicle.first_s or 0.0)
         for vehicle, vehicle_pass in longest_passes
@@ -93,17 +88,12 @@ def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
         counted=len(counted_vehicles),
         found=len(matches),
         split=sum(len(passes) > 1 for _, passes in matches),
-        exact=sum(true_text == text for true_text, text in texts),
+        exact=sum(vehicle.text == vehicle_pass.text for vehicle, vehicle_pass in longest_passes),
         merged=sum(map(_is_merged, vehicle_counts)),
         passes=len(closed_passes),
         spurious=len(closed_passes) - len(by_vehicle),
-        agreed=len(agreed_after_s),
         agreed_after_s=agreed_after_s,
         texts=tuple(_text_scores(truth, by_vehicle)),
-        missed=tuple(
-            vehicle.text for index, vehicle in counted_vehicles.items() if index not in by_vehicle
-        ),
-        wrong=tuple((true_text, text) for true_text, text in texts if true_text != text),
         speeds=tuple(
             (vehicle.speed_kmh, vehicle_pass.speed_kmh, vehicle_pass.speed_error_kmh)
             for vehicle, vehicle_pass in longest_passes
@@ -212,25 +202,23 @@ def calibration_table(outcomes: Sequence[ClipOutcome]) -> str:
     """Return a row for each bin of scores, and the expected calibration error."""
     rows: list[list[str | int | None]] = []
     for conditions, group in sorted(_groups(outcomes, lambda outcome: outcome.conditions).items()):
-        texts = [text for outcome in group for text in outcome.texts]
-        rows.append([conditions, len(texts), None, None, format_number(calibration_error(texts))])
-        for low, high in pairwise(EDGES):
-            inside = [(score, right) for score, right in texts if low <= score < high]
-            if inside:
-                mean = sum(score for score, _ in inside) / len(inside)
-                share = sum(right for _, right in inside) / len(inside)
-                cells = (len(inside), format_number(mean), format_number(share), None)
-                rows.append([f"  {low:g} to {min(high, 1):g}", *cells])
+        bins = bin_texts([text for outcome in group for text in outcome.texts])
+        count = sum(score_bin.count for score_bin in bins)
+        error = format_number(expected_calibration_error(bins))
+        rows.append([conditions, count, None, None, error])
+        for score_bin in bins:
+            figures = (format_number(score_bin.score), format_number(score_bin.accuracy), None)
+            rows.append([f"  {score_bin.low:g} to {score_bin.high:g}", score_bin.count, *figures])
     return format_table(("score", "texts", "mean score", "right", "ECE"), rows)
 
 
-def calibration_error(texts: Sequence[tuple[float, bool]]) -> float | None:
-    """Return the mean distance of score and share of right texts, weighted by bins."""
-    error = 0.0
-    for low, high in pairwise(EDGES):
-        inside = [(score, right) for score, right in texts if low <= score < high]
-        error += abs(sum(score - right for score, right in inside))
-    return error / len(texts) if texts else None
+def bin_texts(texts: Sequence[tuple[float, bool]]) -> list[ScoreBin]:
+    """Return the bins between `EDGES` that hold texts."""
+    bins = [
+        bin_of_scores([text for text in texts if low <= text[0] < high], low, min(high, 1.0))
+        for low, high in pairwise(EDGES)
+    ]
+    return [score_bin for score_bin in bins if score_bin.count]
 
 
 def pass_table(passes: Iterable[Pass]) -> str:
@@ -268,23 +256,18 @@ def _groups(
 
 
 def _row(name: str, group: Sequence[ClipOutcome]) -> tuple[str | int | None, ...]:
-    pass_count = sum(outcome.counted for outcome in group)
-    found_count = sum(outcome.found for outcome in group)
-    told_count = sum(outcome.passes for outcome in group)
-    agreed_count = sum(outcome.agreed for outcome in group)
+    def total(count: str) -> int:
+        return sum(getattr(outcome, count) for outcome in group)
+
     seconds = [second for outcome in group for second in outcome.agreed_after_s]
     return (
         name,
-        pass_count,
-        format_percent(found_count / pass_count if pass_count else None),
-        format_percent(
-            sum(outcome.exact for outcome in group) / found_count if found_count else None
-        ),
-        format_percent(
-            sum(outcome.spurious for outcome in group) / told_count if told_count else None
-        ),
-        sum(outcome.split for outcome in group),
-        sum(outcome.merged for outcome in group),
-        format_percent(agreed_count / pass_count if pass_count else None),
+        total("counted"),
+        format_percent(ratio(total("found"), total("counted"))),
+        format_percent(ratio(total("exact"), total("found"))),
+        format_percent(ratio(total("spurious"), total("passes"))),
+        total("split"),
+        total("merged"),
+        format_percent(ratio(len(seconds), total("counted"))),
         f"{median(seconds):.2f}" if seconds else None,
     )

@@ -27,7 +27,7 @@ from workshop.evaluation.publishing.published import (
 from workshop.evaluation.results import DetectionResult, OperatingPoint, Verdicts
 from workshop.evaluation.summary import AT_PRECISION
 from workshop.reporting.files import rewrite
-from workshop.reporting.tables import NOTHING, Cell, format_markdown, format_number, format_percent
+from workshop.reporting.tables import Cell, format_markdown, format_number, format_percent
 
 PROJECT = WEIGHTS.parent
 PAGES = (PROJECT / "README.md", PROJECT / "docs" / "accuracy.md", WEIGHTS / "README.md")
@@ -196,7 +196,7 @@ def write_reader(figures: Published) -> str:
             "plates of other formats read",
             *(f"{reading.other.read} of {reading.other.plates}" for reading in all_of),
         ),
-        ("best path / free beam / beam in formats", *map(_describe_decoding, all_of)),
+        ("best path / beam in formats", *map(_describe_decoding, all_of)),
         (AT_PRECISION, *map(_describe_coverage, all_of)),
         *_calibration_rows(*all_of),
     ]
@@ -250,7 +250,7 @@ def _describe_read(std: Verdicts) -> str:
 
 def _describe_decoding(reading: PublishedReading) -> str:
     decoding = reading.decoding
-    return f"{decoding.best_path} / {decoding.free_beam or NOTHING} / {decoding.format_beam}"
+    return f"{decoding.best_path} / {decoding.format_beam}"
 
 
 def _describe_coverage(reading: PublishedReading) -> str:

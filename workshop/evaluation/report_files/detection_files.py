@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workshop.evaluation.datasets import Box
+from workshop.evaluation.datasets import SIDES, Box
 from workshop.evaluation.detection import DetectedPicture, Match, curve_of, match
 from workshop.evaluation.report_files.drawings import (
     FOUND,
@@ -19,26 +19,15 @@ from workshop.evaluation.report_files.drawings import (
     draw_precision_recall,
 )
 from workshop.evaluation.results import DetectionResult
-from workshop.reporting.files import write_csv
-from workshop.reporting.plots import plot
+from workshop.reporting.files import write_rows
+from workshop.reporting.plots import open_figure
 from workshop.reporting.sheets import write_sheets
 
 HIT, MISS, FALSE_ALARM = "hit", "miss", "false alarm"
 
 
-@dataclass(frozen=True)
-class BoxRow:
-    """A row of `detections.csv`, with the box of the label if there is one, else the detection."""
-
-    image: str
-    kind: str
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    width_px: float
-    score: float
-    iou: float
+COLUMNS = ("image", "kind", *SIDES, "width_px", "score", "iou")
+"""The columns of `detections.csv`; the box is that of the label if there is one."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +68,8 @@ def write_detection(
     judged_matches = [
         judge_match(picture, pair, threshold) for picture in pictures for pair in match(picture)
     ]
-    write_csv(
-        BoxRow,
+    write_rows(
+        COLUMNS,
         [row_of(judged_match) for judged_match in judged_matches if judged_match.kind],
         folder / "detections.csv",
     )
@@ -95,8 +84,8 @@ def write_detection(
     curve = curve_of(pictures)
     columns = {name: getattr(curve, name) for name in ("threshold", "precision", "recall")}
     pd.DataFrame(columns).to_csv(folder / "precision_recall.csv", index=False)
-    diagram = draw_precision_recall(curve, threshold, result.map50)
-    plot([[diagram]], folder / "precision_recall.png")
+    with open_figure(folder / "precision_recall.png", 1, 1) as (axes,):
+        draw_precision_recall(axes, curve, threshold, result.map50)
 
 
 def judge_match(picture: DetectedPicture, pair: Match, threshold: float) -> JudgedMatch:
@@ -107,20 +96,17 @@ def judge_match(picture: DetectedPicture, pair: Match, threshold: float) -> Judg
     return JudgedMatch(picture, pair, HIT if sure else MISS)
 
 
-def row_of(judged_match: JudgedMatch) -> BoxRow:
+def row_of(judged_match: JudgedMatch) -> dict[str, object]:
     """Return the row of a match in `detections.csv`."""
-    x0, y0, x1, y1 = (round(side, 1) for side in judged_match.box)
-    return BoxRow(
-        image=judged_match.picture.image,
-        kind=judged_match.kind,
-        x0=x0,
-        y0=y0,
-        x1=x1,
-        y1=y1,
-        width_px=round(judged_match.box[2] - judged_match.box[0], 1),
-        score=round(judged_match.score, 4),
-        iou=round(judged_match.match.iou, 3),
-    )
+    box = judged_match.box
+    return {
+        "image": judged_match.picture.image,
+        "kind": judged_match.kind,
+        **dict(zip(SIDES, (round(side, 1) for side in box), strict=True)),
+        "width_px": round(box[2] - box[0], 1),
+        "score": round(judged_match.score, 4),
+        "iou": round(judged_match.match.iou, 3),
+    }
 
 
 def tile_of(judged_match: JudgedMatch, paths: Mapping[str, Path]) -> Tile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -14,8 +15,12 @@ from workshop.evaluation.datasets import Box
 from workshop.evaluation.detection import Curve
 from workshop.evaluation.outcomes import open_picture
 from workshop.evaluation.reading import Coverage, Pair, ScoreBin
-from workshop.reporting.plots import ACCENT, FAINT, Bars, Diagram, Line
+from workshop.reporting.plots import ACCENT, FAINT
+from workshop.reporting.plots import INK as LINE
 from workshop.reporting.sheets import FONT, INK, PAPER, add_caption, cut_out, draw_outline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Colour = tuple[int, int, int]
 
@@ -62,11 +67,7 @@ class Tile:
 
 def draw(tile: Tile) -> Bgr:
     """Draw a tile: its caption, the context, the enlarged plate and the characters."""
-    return draw_view(open_picture(tile.path).numpy(), tile)
-
-
-def draw_view(picture: Bgr, tile: Tile) -> Bgr:
-    """Draw a tile of a picture that is at hand; the tile's path is not opened."""
+    picture = open_picture(tile.path).numpy()
     context, affine = cut_out(picture, tile.focus, CONTEXT_WH, CONTEXT_SPAN)
     for outline in tile.outlines:
         draw_outline(context, affine, outline.corners, outline.colour)
@@ -94,53 +95,58 @@ FROM_0_TO_1 = (0.0, 1.02)
 PERCENT = (0.0, 101.0)
 
 
-def draw_precision_recall(curve: Curve, threshold: float, map50: float) -> Diagram:
+def draw_precision_recall(axes: Axes, curve: Curve, threshold: float, map50: float) -> None:
     """Draw precision over recall, with the point at the service's threshold."""
     recall, precision = curve.recall.tolist(), curve.precision.tolist()
-    steps = Line([0.0, *recall] if recall else [], [*precision[:1], *precision], steps=True)
+    start = [0.0] if recall else []
+    axes.plot([*start, *recall], [*precision[:1], *precision], color=LINE, drawstyle="steps-pre")
     index = int((curve.threshold >= threshold).sum()) - 1
     place = slice(index, index + 1) if index >= 0 else slice(0)
-    point = Line(recall[place], precision[place], f"threshold {threshold:g}", ACCENT, "o")
-    title = f"Detection at IoU 0.5: mAP50 {map50:.3f}"
-    return Diagram(title, "recall", "precision", (steps, point), FROM_0_TO_1, FROM_0_TO_1)
+    label = f"threshold {threshold:g}"
+    axes.plot(recall[place], precision[place], "o", color=ACCENT, label=label)
+    axes.set(title=f"Detection at IoU 0.5: mAP50 {map50:.3f}", xlim=FROM_0_TO_1, ylim=FROM_0_TO_1)
+    axes.set(xlabel="recall", ylabel="precision")
 
 
-def draw_coverage(curve: Sequence[Coverage], threshold: float) -> tuple[Diagram, Diagram]:
+def draw_coverage(
+    over_coverage: Axes, over_threshold: Axes, curve: Sequence[Coverage], threshold: float
+) -> None:
     """Draw the error over the coverage at all text thresholds, and both over the threshold."""
     coverage = [100 * point.coverage for point in curve]
     error = [100 * point.error for point in curve]
     thresholds = [point.threshold for point in curve]
-    precise = Line(PERCENT, (1, 1), "99 % precision", FAINT, "--")
-    marker = Line((threshold, threshold), PERCENT, f"threshold {threshold:g}", FAINT, "--")
-    both = (Line(thresholds, coverage, "coverage, %"), Line(thresholds, error, "error, %", ACCENT))
-    left = Diagram(
-        "Error against coverage", "coverage: shown of found, %", "error: wrong of shown, %",
-        (precise, Line(coverage, error)), PERCENT, (0.0, max([2.0, *error]) * 1.05),
-    )  # fmt: skip
-    title = "What the text threshold does"
-    return left, Diagram(title, "text threshold", "", (marker, *both), (0.0, 1.0), PERCENT)
+    over_coverage.plot(PERCENT, (1, 1), "--", color=FAINT, label="99 % precision")
+    over_coverage.plot(coverage, error, color=LINE)
+    over_coverage.set(title="Error against coverage", ylim=(0.0, max([2.0, *error]) * 1.05))
+    over_coverage.set(xlabel="coverage: shown of found, %", ylabel="error: wrong of shown, %")
+    over_coverage.set_xlim(PERCENT)
+    marker = (threshold, threshold)
+    over_threshold.plot(marker, PERCENT, "--", color=FAINT, label=f"threshold {threshold:g}")
+    over_threshold.plot(thresholds, coverage, color=LINE, label="coverage, %")
+    over_threshold.plot(thresholds, error, color=ACCENT, label="error, %")
+    over_threshold.set(title="What the text threshold does", xlabel="text threshold")
+    over_threshold.set(xlim=(0.0, 1.0), ylim=PERCENT)
 
 
 def draw_reliability(
-    bins: Sequence[ScoreBin], ece: float | None, of: str = ""
-) -> tuple[Diagram, Diagram]:
+    accuracy: Axes, counts: Axes, bins: Sequence[ScoreBin], ece: float | None, of: str = ""
+) -> None:
     """Draw the accuracy of each bin of scores, and the number of readings in it."""
-    width, lows = 1 / len(bins), [score_bin.low for score_bin in bins]
-    full = [
-        (score_bin.score, score_bin.accuracy) for score_bin in bins if score_bin.score is not None
-    ]
-    means = Line([x for x, _ in full], [y or 0.0 for _, y in full], "mean score", ACCENT, "o")
-    marks = (
-        Bars(lows, [score_bin.accuracy or 0.0 for score_bin in bins], width, "right"),
-        Line((0, 1), (0, 1), "scores that mean what they say", FAINT, "--"),
-        means,
+    bars: dict[str, Any] = {"width": 1 / len(bins), "align": "edge", "edgecolor": "white"}
+    lows = [score_bin.low for score_bin in bins]
+    full = [score_bin for score_bin in bins if score_bin.score is not None]
+    rights = [score_bin.accuracy or 0.0 for score_bin in bins]
+    accuracy.bar(lows, rights, color=LINE, label="right", **bars)
+    accuracy.plot((0, 1), (0, 1), "--", color=FAINT, label="scores that mean what they say")
+    accuracy.plot(
+        [score_bin.score or 0.0 for score_bin in full],
+        [score_bin.accuracy or 0.0 for score_bin in full],
+        "o",
+        color=ACCENT,
+        label="mean score",
     )
     name = f"Reliability of text scores{f', {of}' if of else ''}"
     title = name if ece is None else f"{name}: ECE {ece:.3f}"
-    counts = Bars(
-        lows, [score_bin.count for score_bin in bins], width, colour=FAINT, has_counts=True
-    )
-    return (
-        Diagram(title, "", "part that is right", marks, (0.0, 1.0), FROM_0_TO_1),
-        Diagram("", "text score", "plates", (counts,), (0.0, 1.0)),
-    )
+    accuracy.set(title=title, ylabel="part that is right", xlim=(0.0, 1.0), ylim=FROM_0_TO_1)
+    counts.bar_label(counts.bar(lows, [score_bin.count for score_bin in bins], color=FAINT, **bars))
+    counts.set(xlabel="text score", ylabel="plates", xlim=(0.0, 1.0))

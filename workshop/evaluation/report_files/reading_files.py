@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from workshop.evaluation.datasets import BAD, STANDARD
+from workshop.evaluation.datasets import BAD, SIDES, STANDARD
 from workshop.evaluation.measurement import keep_found, of_type, scores_of
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
 from workshop.evaluation.reading import Confusion, Coverage, ScoreBin, align, coverage_curve
@@ -20,31 +19,15 @@ from workshop.evaluation.report_files.drawings import (
     draw_reliability,
 )
 from workshop.evaluation.results import ReadingResult
-from workshop.reporting.files import write_csv
-from workshop.reporting.plots import plot
+from workshop.reporting.files import write_csv, write_rows
+from workshop.reporting.plots import open_figure
 from workshop.reporting.sheets import write_sheets
 
-
-@dataclass(frozen=True)
-class PlateRow:
-    """The row of a labelled plate in `plates.csv`; fields after the verdict are empty if missed."""
-
-    image: str
-    type: str
-    wanted: str
-    verdict: str
-    shown: str | None = None
-    best: str | None = None
-    text_score: float | None = None
-    best_path: str | None = None
-    free_beam: str | None = None
-    detection_score: float | None = None
-    x0: float | None = None
-    y0: float | None = None
-    x1: float | None = None
-    y1: float | None = None
-    width_px: float | None = None
-    tilt_deg: float | None = None
+COLUMNS = (
+    "image", "type", "wanted", "verdict", "shown", "best", "text_score", "best_path",
+    "detection_score", "x0", "y0", "x1", "y1", "width_px", "tilt_deg",
+)  # fmt: skip
+"""The columns of `plates.csv`; those after the verdict are empty for a missed plate."""
 
 
 def write_reading(
@@ -55,42 +38,42 @@ def write_reading(
         outcome for outcome in outcomes if outcome.verdict != READ and outcome.label.type != BAD
     ]
     misses.sort(key=lambda outcome: outcome.label.type != STANDARD)
-    write_csv(PlateRow, map(row_of, outcomes), folder / "plates.csv")
-    write_csv(PlateRow, map(row_of, misses), folder / "misses.csv")
+    write_rows(COLUMNS, map(row_of, outcomes), folder / "plates.csv")
+    write_rows(COLUMNS, map(row_of, misses), folder / "misses.csv")
     write_sheets((draw(tile_of(outcome)) for outcome in misses), folder, "misses")
     write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
     curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
     write_csv(Coverage, curve, folder / "coverage.csv")
-    plot([draw_coverage(curve, threshold)], folder / "coverage.png")
+    with open_figure(folder / "coverage.png", 1, 2) as (left, right):
+        draw_coverage(left, right, curve, threshold)
     calibration = result.calibration
     write_csv(ScoreBin, calibration.bins, folder / "reliability.csv")
     write_csv(ScoreBin, calibration.equal_mass_bins, folder / "reliability_equal_mass.csv")
-    accuracy, counts = draw_reliability(calibration.bins, calibration.ece)
-    plot([[accuracy], [counts]], folder / "reliability.png")
+    with open_figure(folder / "reliability.png", 2, 1) as (accuracy, counts):
+        draw_reliability(accuracy, counts, calibration.bins, calibration.ece)
 
 
-def row_of(outcome: Outcome) -> PlateRow:
+def row_of(outcome: Outcome) -> dict[str, object]:
     """Return the row of a labelled plate in `plates.csv`."""
     label, answer = outcome.label, outcome.answer
-    row = PlateRow(outcome.path.name, label.type, label.text, outcome.verdict)
+    row: dict[str, object] = {
+        "image": outcome.path.name,
+        "type": label.type,
+        "wanted": label.text,
+        "verdict": outcome.verdict,
+    }
     if answer is None:
         return row
-    x0, y0, x1, y1 = (round(side, 1) for side in answer.xyxy)
-    return replace(
-        row,
-        shown=answer.text,
-        best=outcome.best,
-        text_score=round(outcome.score, 4),
-        best_path=answer.raw_text,
-        free_beam=outcome.free_text,
-        detection_score=round(answer.detection_score, 4),
-        x0=x0,
-        y0=y0,
-        x1=x1,
-        y1=y1,
-        width_px=round(outcome.width_px, 1),
-        tilt_deg=round(outcome.tilt_deg, 1),
-    )
+    sides = (round(side, 1) for side in answer.xyxy)
+    return row | dict(zip(SIDES, sides, strict=True)) | {
+        "shown": answer.text,
+        "best": outcome.best,
+        "text_score": round(outcome.score, 4),
+        "best_path": answer.raw_text,
+        "detection_score": round(answer.detection_score, 4),
+        "width_px": round(outcome.width_px, 1),
+        "tilt_deg": round(outcome.tilt_deg, 1),
+    }  # fmt: skip
 
 
 def tile_of(outcome: Outcome) -> Tile:

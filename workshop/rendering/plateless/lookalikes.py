@@ -7,7 +7,6 @@ have at least four letters, and everything else is at most four characters long 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -26,28 +25,15 @@ WORDS = (
 GREEN, AMBER = (60, 130, 40), (40, 160, 250)
 
 
-@dataclass(frozen=True)
-class Lookalike:
-    """A thing that looks like a plate, seen straight on.
-
-    Attributes:
-        kind: A key of `KINDS`.
-        picture: (H, W, 3) uint8 BGR.
-    """
-
-    kind: str
-    picture: Bgr
-
-
-def draw_lookalike(rng: np.random.Generator, kind: str) -> Lookalike:
-    """Draw a random thing of a kind.
+def draw_lookalike(rng: np.random.Generator, kind: str) -> Bgr:
+    """Draw a random thing of a kind, seen straight on: (H, W, 3) uint8 BGR.
 
     Raises:
         KeyError: There is no such kind.
     """
     picture = KINDS[kind](rng)
     shade = 0.88 + 0.24 * cloud(rng, (picture.shape[0], picture.shape[1]), 3)[:, :, None]
-    return Lookalike(kind, (picture * shade).clip(0, 255).astype(np.uint8))
+    return (picture * shade).clip(0, 255).astype(np.uint8)
 
 
 def digits(rng: np.random.Generator, count: int) -> str:

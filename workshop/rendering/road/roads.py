@@ -47,8 +47,8 @@ MAX_SMEAR_PX = 10
 
 Mount = Callable[[np.random.Generator, Car], Car]
 """Function that returns a car with what it carries at its place for plates."""
-Decorate = Callable[[Light], Sequence[Quad]]
-"""Function that draws things over a road, and returns their corners."""
+Decorate = Callable[[Light], object]
+"""Function that draws things over a road."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def road(
     if not texts:
         raise ValueError("texts: wanted at least one, got none")
     mounts = [_plate_mount(country or russia(), text) for text in texts]
-    picture, quads, _ = photograph_road(np.random.default_rng(seed), mounts, size_wh)
+    picture, quads = photograph_road(np.random.default_rng(seed), mounts, size_wh)
     xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
     return Scene(picture, xyxy, tuple(map(plain, texts[: len(quads)])), quads)
 
@@ -95,8 +95,8 @@ def photograph_road(
     rng: np.random.Generator,
     mounts: Sequence[Mount],
     size_wh: tuple[int, int],
-    decorate: Decorate = lambda _: (),
-) -> tuple[Bgr, NDArray[np.float32], list[Quad]]:
+    decorate: Decorate = lambda _: None,
+) -> tuple[Bgr, NDArray[np.float32]]:
     """Photograph a road with one car for each mount, as long as there is room.
 
     Args:
@@ -106,8 +106,7 @@ def photograph_road(
         decorate: Draws things over the road, before light, lens and recording.
 
     Returns:
-        The picture, the corners of each car's place for plates, (cars, 4, 2) pixels, and those of
-        the things that `decorate` drew.
+        The picture, and the corners of each car's place for plates, (cars, 4, 2) pixels.
     """
     view, stands = _fill(rng, len(mounts), size_wh)
     carried = zip(stands, mounts, strict=False)  # there may be no room for the last cars
@@ -115,12 +114,12 @@ def photograph_road(
     light = draw_surroundings(rng, view)
     for car in sorted(cars, key=lambda standing: -standing.away):
         car.layer.over(light)
-    things = decorate(light)
+    decorate(light)
     hour = str(rng.choice(HOURS, p=HOUR_SHARES))
     light = view.through_lens(_illuminate(rng, light, cars, hour))
     picture = _record(rng, light, is_grey=hour == "infrared")
     quads = view.bend(np.stack([car.quad for car in cars])).astype(np.float32)
-    return picture, quads, [view.bend(quad) for quad in things]
+    return picture, quads
 
 
 def _plate_mount(country: Country, text: str) -> Mount:

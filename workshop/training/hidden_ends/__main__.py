@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.errors import PlateError, SettingsError
+from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
 from orchestrator.reading.hidden_ends import read_layers, weigh_ends
 from orchestrator.reading.reader import Reader
 from orchestrator.settings import Settings
-from workshop.rendering.commands import at_least
+from workshop.rendering.commands import Command, at_least
 from workshop.rendering.russia import load_font
 from workshop.training.hidden_ends.end_network import save, split, train
 from workshop.training.hidden_ends.end_samples import EndSample, photograph_ends, render_ends
@@ -25,19 +25,14 @@ MIN_VOTES, EVIDENCE = 5, range(-2, 7)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draw the samples, train the network, write it, and judge it on samples that are held out."""
-    parser = argparse.ArgumentParser("workshop.training.hidden_ends", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="npz file to write")
-    parser.add_argument("--plates", type=at_least(8), default=11_000, help="rendered ones; 11000")
-    parser.add_argument("--steps", type=at_least(2), default=1600, help="of 128 samples; 1600")
-    parser.add_argument("--seed", type=at_least(0), default=0)
-    parser.add_argument("--crops", type=Path, help="folder of real crops, as for the reader")
-    parser.add_argument("--labels", type=Path, help=f"their table; {LABELS} in that folder")
-    parser.add_argument("--font", type=Path, help="TrueType font for some of the rendered plates")
-    options = parser.parse_args(arguments)
-    try:
-        _act(options)
-    except (PlateError, OSError) as error:
-        parser.error(str(error))
+    command = Command("training.hidden_ends", __doc__ or "", has_formats=False)
+    command.add_argument("--out", type=Path, required=True, help="npz file to write")
+    command.add_argument("--plates", type=at_least(8), default=11_000, help="rendered ones; 11000")
+    command.add_argument("--steps", type=at_least(2), default=1600, help="of 128 samples; 1600")
+    command.add_argument("--crops", type=Path, help="folder of real crops, as for the reader")
+    command.add_argument("--labels", type=Path, help=f"their table; {LABELS} in that folder")
+    command.add_argument("--font", type=Path, help="TrueType font for some of the rendered plates")
+    command.run(_act, arguments)
 
 
 def _act(options: argparse.Namespace) -> None:

@@ -14,8 +14,8 @@ from orchestrator.reading.affine_crops import corners_of
 from orchestrator.reading.hidden_ends import ROOM_XY, SHORT, Floats, see_ends
 from orchestrator.reading.reader import MIN_WIDTH_PX, Reader
 from orchestrator.settings import Settings
-from workshop.evaluation.hidden_ends.counting import COVERS, LONG, hide_right
 from workshop.evaluation.recognizers import read_plates
+from workshop.rendering.covers import COVERS, LONG, hide_right
 from workshop.rendering.painting import GlyphSource
 from workshop.rendering.samples.inexact_frames import jitter_box
 from workshop.rendering.samples.photos import Photo, photograph_plate

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -74,7 +74,8 @@ def services() -> Iterator[Any]:
         yield services
 
 
-PLAN = Plan({"street": render(0, (64, 64), "street")}, calls=(1, 2), rounds=2, seconds=0.02)
+STREET = replace(render(0, (64, 64)), name="street")
+PLAN = Plan({"street": STREET}, calls=(1, 2), rounds=2, seconds=0.02)
 
 
 def starts(services: Any, ends: tuple[BaseException | None, ...]) -> Any:

@@ -25,18 +25,17 @@ from workshop.evaluation.conditions.condition_measurement import (
 )
 from workshop.evaluation.datasets import LabelledPlate, Scene
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG
-from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import RatePoint
 
 NIGHT = next(condition for condition in CONDITIONS if condition.name == "night")
 
 
-def read_red(picture: Tensor) -> Answer:
+def read_red(picture: Tensor) -> Plates:
     """Read `TEXT` where the picture is red."""
     _, green, red = picture.int().unbind(2)
     y, x = np.nonzero(((red - green) > 60).numpy())
     box = tuple(map(float, (x.min(), y.min(), x.max() + 1, y.max() + 1)))
-    return Answer(Plates((Plate(box, 0.9, TEXT, 1.0, TEXT, candidates=((TEXT, 1.0),)),)))
+    return Plates((Plate(box, 0.9, TEXT, 1.0, TEXT, candidates=((TEXT, 1.0),)),))
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_kept_readings_are_those_of_the_first_run(tmp_path: Path) -> None:
 
     clip = write_clip(tmp_path / "gate.mp4")
     first = read_clip(clip, recognize, 30.0, tmp_path)
-    assert [reading.frame.number for reading in first] == [0, 1, 2]
-    assert {reading.plates for reading in first} == {PLATES}
+    assert [reading.number for reading in first] == [0, 1, 2]
+    assert {Plates(reading.plates) for reading in first} == {PLATES}
     assert read_clip(clip, recognize, 30.0, tmp_path) == first
     assert len(calls) == 3

@@ -23,7 +23,7 @@ from orchestrator.serving.gateway.options import GatewayOptions
 
 FOLDER = Path(__file__).parent
 SAMPLES = ("sample-street.jpg", "sample-kinds.jpg", "sample-car.jpg")
-"""The sample pictures, which `workshop.rendering.page_samples` draws."""
+"""The sample pictures; docs/page.md says what drew them."""
 FILES = {
     "page.css": "text/css",
     "plates.css": "text/css",

@@ -1,1 +1,0 @@
-"""Texts that are shown where no plate is."""
