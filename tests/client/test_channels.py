@@ -39,7 +39,7 @@ def http() -> Iterator[tuple[str, Keys]]:
         yield url, keys
 
 
-class Servicer(grpc.GenericRpcHandler):
+class RecordingServicer(grpc.GenericRpcHandler):
     """A gRPC service that is always ready, and records each call's `authorization`."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Servicer(grpc.GenericRpcHandler):
 
 @pytest.fixture
 def over_grpc() -> Iterator[tuple[str, Keys]]:
-    servicer, server = Servicer(), grpc.server(ThreadPoolExecutor(1))
+    servicer, server = RecordingServicer(), grpc.server(ThreadPoolExecutor(1))
     server.add_generic_rpc_handlers((servicer,))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

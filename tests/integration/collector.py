@@ -71,7 +71,7 @@ class Collector:
 def run_collector() -> Iterator[Collector]:
     """Run a collector on a free port."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class ExportHandler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             collector.take(self.headers["Content-Type"], body)
@@ -81,7 +81,7 @@ def run_collector() -> Iterator[Collector]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), ExportHandler) as server:
         collector = Collector(f"http://127.0.0.1:{server.server_port}/v1/traces")
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield collector

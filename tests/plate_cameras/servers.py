@@ -111,7 +111,7 @@ class HttpCamera:
                 return
 
 
-class Handler(BaseHTTPRequestHandler):
+class PictureHandler(BaseHTTPRequestHandler):
     """Answers with pictures, a file, or 401 for `private`."""
 
     camera: HttpCamera
@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
 def http_camera(frames: Sequence[np.ndarray], *certificate: Path) -> Iterator[HttpCamera]:
     """Serve pictures, over TLS with the files of a certificate and its key."""
     camera = HttpCamera(frames)
-    handler = type("HandlerOfCamera", (Handler,), {"camera": camera})
+    handler = type("HandlerOfCamera", (PictureHandler,), {"camera": camera})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads, server.block_on_close = True, False
         camera.port = server.server_address[1]

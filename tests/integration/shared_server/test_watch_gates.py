@@ -45,7 +45,7 @@ def http_relay() -> Iterator[tuple[int, list[bytes]]]:
     """Serve an HTTP relay; yield its port and the bodies that it received."""
     bodies: list[bytes] = []
 
-    class Relay(BaseHTTPRequestHandler):
+    class RelayHandler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
             self.send_response(204)
@@ -54,7 +54,7 @@ def http_relay() -> Iterator[tuple[int, list[bytes]]]:
         def log_message(self, *_: object) -> None:
             """Write no log."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Relay) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), RelayHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server.server_address[1], bodies

@@ -12,7 +12,7 @@ from plate_cameras.service.ending import Closing, Ending, run_until_asked
 from tests.virtual_time import run_virtually, virtually
 
 
-class Process:
+class EndingProcess:
     """The output and the end of a process."""
 
     def __init__(self, limit_s: float = 0.05, tell_s: float = 0.01) -> None:
@@ -28,7 +28,7 @@ class Process:
 
 
 def test_a_hanging_end_is_told_and_limited() -> None:
-    process = Process()
+    process = EndingProcess()
     with process.ending.limit():
         process.ending.ask()
         assert process.has_ended.wait(10)
@@ -41,7 +41,7 @@ def test_a_hanging_end_is_told_and_limited() -> None:
 
 
 def test_a_quick_end_says_nothing() -> None:
-    process = Process(limit_s=60, tell_s=60)
+    process = EndingProcess(limit_s=60, tell_s=60)
     with process.ending.limit():
         process.ending.ask()
     assert (process.messages, process.status) == ([], None)
@@ -68,13 +68,13 @@ with ending.limit(), ending.calling(lambda: print("asked", flush=True)):
 
 def test_signals_are_as_before_after_the_end() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with Process().ending.limit():
+    with EndingProcess().ending.limit():
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_description_that_fails_does_not_lift_the_limit() -> None:
-    process = Process()
+    process = EndingProcess()
     process.ending.describe = lambda: [][0]
     with process.ending.limit():
         process.ending.ask()

@@ -15,17 +15,21 @@ from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import METADATA
-from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
+from tests.plate_cameras.store.postgresql_server import (
+    MISSING,
+    QuickPostgresqlServer,
+    find_programs,
+)
 from tests.plate_cameras.store.stored_events import NOW_S
 from tests.virtual_time import Clock
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[PostgresqlServer]:
+def server() -> Iterator[QuickPostgresqlServer]:
     programs = find_programs()
     if programs is None:
         pytest.skip(MISSING)
-    server = PostgresqlServer(programs)
+    server = QuickPostgresqlServer(programs)
     try:
         server.create()
         server.start()
@@ -35,7 +39,7 @@ def server() -> Iterator[PostgresqlServer]:
 
 
 @pytest.fixture(scope="session")
-def shared_url(server: PostgresqlServer) -> str:
+def shared_url(server: QuickPostgresqlServer) -> str:
     """Return a database with tables, which tests use one after the other."""
     url = server.create_database("shared")
     _make_tables(url)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from workshop.benchmarks import postgresql_server
 from workshop.benchmarks.postgresql_server import MISSING, SETTINGS, find_programs
 
-__all__ = ["MISSING", "PostgresqlServer", "find_programs"]
+__all__ = ["MISSING", "QuickPostgresqlServer", "find_programs"]
 
 
 @dataclass
-class PostgresqlServer(postgresql_server.PostgresqlServer):
+class QuickPostgresqlServer(postgresql_server.PostgresqlServer):
     """A server without fsync and autovacuum.
 
     Its own crash loses nothing, because the kernel has the written data. A power cut would lose

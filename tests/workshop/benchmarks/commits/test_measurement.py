@@ -25,7 +25,7 @@ PLATES = {BASE: 1, HEAD: 2}
 
 
 @dataclass
-class MeasuredService:
+class SideService:
     """A service in this process; `calls` has the side of each call that any service got."""
 
     side: str
@@ -39,7 +39,7 @@ class MeasuredService:
     def run(self) -> Iterator[None]:
         service, answer = self, {"outputs": [{"shape": [PLATES[self.side], 4]}]}
 
-        class Handler(BaseHTTPRequestHandler):
+        class PlatesHandler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["content-length"]))
                 service.calls.append(service.side)
@@ -50,7 +50,7 @@ class MeasuredService:
             def log_message(self, *_: object) -> None:
                 pass
 
-        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        with ThreadingHTTPServer(("127.0.0.1", 0), PlatesHandler) as server:
             Thread(target=server.serve_forever).start()
             self.gateway = Address(f"127.0.0.1:{server.server_port}")
             yield
@@ -61,9 +61,9 @@ class MeasuredService:
 
 
 @contextmanager
-def run_services() -> Iterator[dict[str, MeasuredService]]:
+def run_services() -> Iterator[dict[str, SideService]]:
     calls: list[str] = []
-    services = {side: MeasuredService(side, calls) for side in (BASE, HEAD)}
+    services = {side: SideService(side, calls) for side in (BASE, HEAD)}
     with services[BASE].run(), services[HEAD].run():
         yield services
 

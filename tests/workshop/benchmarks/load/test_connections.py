@@ -23,7 +23,7 @@ from workshop.benchmarks.load.requests import HEADER, GrpcRequest, HttpRequest, 
 RIGHT = HttpRequest("/", b"x")
 
 
-class Gateway(http.server.BaseHTTPRequestHandler):
+class PathGateway(http.server.BaseHTTPRequestHandler):
     """Answers by path; without an answer it closes the connection."""
 
     protocol_version = "HTTP/1.1"
@@ -62,7 +62,7 @@ def addresses() -> Iterator[tuple[str, str]]:
     server = grpc.server(ThreadPoolExecutor(2), handlers=[GrpcGateway()])
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as listening:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), PathGateway) as listening:
         threading.Thread(target=listening.serve_forever).start()
         yield f"127.0.0.1:{listening.server_port}", f"127.0.0.1:{port}"
         listening.shutdown()
