@@ -2,13 +2,12 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from plate_cameras.service.ending import Closing, Ending, run_until_asked
+from tests.child_python import run_python
 from tests.virtual_time import run_virtually, virtually
 
 
@@ -59,9 +58,7 @@ with ending.limit(), ending.calling(lambda: print("asked", flush=True)):
     signal.raise_signal(signal.SIGINT)
     print("still here")
 """
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
-    )
+    process = run_python(code, check=False, timeout=60)
     assert (process.returncode, process.stdout) == (1, "asked\ngoes on\n")
     assert process.stderr == "plates: ended at once by a second signal, without the store\n"
 

@@ -12,8 +12,6 @@ from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, ScriptedInfer, picture, rows
-from workshop.evaluation.datasets import LabelledPlate, Scene
-from workshop.evaluation.outcomes import judge
 from workshop.evaluation.recognizers import RecognizerOptions, name_engines, recognize_here
 
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
@@ -41,14 +39,6 @@ def test_a_plate_is_read_freely_from_what_its_text_was_read_from(
     infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), read_texts * 2)  # once more for the free text
     answer = recognize_here(infer, Settings(), formats).read(picture())
     assert answer.free_texts == free_texts
-
-
-def test_a_plate_of_two_lines_is_judged() -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", *["123ABC"] * 3) * 2)
-    answer = recognize_here(infer, Settings(), BOTH).read(picture())
-    label = LabelledPlate("123ABC", "std", (290.0, 90.0, 370.0, 150.0))
-    (outcome,) = judge(Scene(Path("a.jpg"), (label,)), answer)
-    assert (outcome.verdict, outcome.free_text) == ("read", "123ABC")
 
 
 def test_a_picture_without_plates_has_no_free_texts() -> None:
