@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 import pytest
 
+from tests.http_servers import QuietHandler
 from workshop.benchmarks.camera_faults.gstreamer import MISSING, SYSTEM_PYTHON, is_installed
 
 SCRIPT = Path(__file__).with_name("rtsp_server.py")
@@ -111,7 +112,7 @@ class HttpCamera:
                 return
 
 
-class PictureHandler(BaseHTTPRequestHandler):
+class PictureHandler(QuietHandler, BaseHTTPRequestHandler):
     """Answers with pictures, a file, or 401 for `private`."""
 
     camera: HttpCamera
@@ -145,9 +146,6 @@ class PictureHandler(BaseHTTPRequestHandler):
         with suppress(OSError):
             for part in self.camera.parts():
                 self.wfile.write(part)
-
-    def log_message(self, *_: object) -> None:
-        """Write no log."""
 
 
 @contextmanager

@@ -5,10 +5,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from plate_cameras.client import CamerasClient
+from tests.http_servers import QuietHandler, running_http
 
 
 @dataclass
@@ -52,7 +53,7 @@ class ScriptedServer:
 def serving(*answers: ScriptedAnswer) -> Iterator[ScriptedServer]:
     server = ScriptedServer(list(answers))
 
-    class ScriptedHandler(BaseHTTPRequestHandler):
+    class ScriptedHandler(QuietHandler, BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             document = json.loads(body) if body else None
@@ -71,16 +72,10 @@ def serving(*answers: ScriptedAnswer) -> Iterator[ScriptedServer]:
 
         do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815 - as http.server calls them
 
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), ScriptedHandler) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
+    with running_http(ScriptedHandler) as http:
         server.url = f"127.0.0.1:{http.server_port}"
         yield server
         server.end.set()
-        http.shutdown()
-        thread.join()
 
 
 @contextmanager

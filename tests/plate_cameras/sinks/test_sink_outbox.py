@@ -78,38 +78,30 @@ async def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixtur
 
 
 @pytest.fixture
-def may_go() -> Iterator[threading.Event]:
-    """Return the event that lets claims of the hanging site go on."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture
-def hanging(monkeypatch: pytest.MonkeyPatch, may_go: threading.Event) -> SinkSite:
+def hanging(monkeypatch: pytest.MonkeyPatch, release: threading.Event) -> SinkSite:
     """Return a site with one event, after a claim that exceeded the sink's timeout."""
     monkeypatch.setattr(outbox_module, "LIMIT_S", 0.05)
     site = SinkSite(ScriptedReceiver(), 1)
-    site.outbox.before = lambda name: name == "claim" and may_go.wait(60)
+    site.outbox.before = lambda name: name == "claim" and release.wait(60)
     with pytest.raises(OutboxTimeout, match=r"no answer of the database within 0\.05 s"):
         site.deliver()
     return site
 
 
 def test_a_claim_that_hangs_is_not_repeated_and_is_given_back_without_the_sink(
-    hanging: SinkSite, may_go: threading.Event
+    hanging: SinkSite, release: threading.Event
 ) -> None:
     with pytest.raises(OutboxTimeout):
         hanging.deliver()
     assert (hanging.outbox.calls["claim"], hanging.outbox.next_due_s("erp")) == (1, 0.0)
-    may_go.set()
+    release.set()
     until(lambda: hanging.outbox.next_due_s("erp") == 1000.0, "a delivery that is given back")
 
 
 def test_a_sink_goes_on_when_an_outbox_answers_again(
-    hanging: SinkSite, may_go: threading.Event, monkeypatch: pytest.MonkeyPatch
+    hanging: SinkSite, release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_go.set()
+    release.set()
     monkeypatch.setattr(outbox_module, "LIMIT_S", 20)
     hanging.deliver()
     assert hanging.receiver.received_ids == ids(0)

@@ -21,6 +21,7 @@ from plate_cameras.sources.network.addresses import address_of
 from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.snapshots import SnapshotCapture
 from plate_cameras.sources.status import Limits
+from tests.http_servers import QuietHandler
 from tests.plate_cameras.clips import announce_png, street
 from tests.plate_cameras.streams import take, wait
 
@@ -59,7 +60,7 @@ class StillCamera:
         return cv2.imencode(suffix, frames[index])[1].tobytes()
 
 
-class StillHandler(BaseHTTPRequestHandler):
+class StillHandler(QuietHandler, BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     camera: StillCamera
 
@@ -75,9 +76,6 @@ class StillHandler(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             camera.now -= 1
-
-    def log_message(self, *_: object) -> None:
-        """Write no log."""
 
 
 def send(handler: BaseHTTPRequestHandler, status: int, body: bytes = b"", **headers: str) -> None:

@@ -16,9 +16,8 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import METADATA
 from tests.plate_cameras.store.postgresql_server import (
-    MISSING,
     QuickPostgresqlServer,
-    find_programs,
+    running_postgresql,
 )
 from tests.plate_cameras.store.stored_events import NOW_S
 from tests.virtual_time import Clock
@@ -26,16 +25,8 @@ from tests.virtual_time import Clock
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[QuickPostgresqlServer]:
-    programs = find_programs()
-    if programs is None:
-        pytest.skip(MISSING)
-    server = QuickPostgresqlServer(programs)
-    try:
-        server.create()
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    with running_postgresql() as new_server:
+        yield new_server
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,13 @@
 """A PostgreSQL server of the tests' own, which does not wait for the disk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import pytest
 
 from workshop.benchmarks import postgresql_server
 from workshop.benchmarks.postgresql_server import MISSING, SETTINGS, find_programs
-
-__all__ = ["MISSING", "QuickPostgresqlServer", "find_programs"]
 
 
 @dataclass
@@ -18,3 +19,18 @@ class QuickPostgresqlServer(postgresql_server.PostgresqlServer):
     """
 
     settings: Sequence[str] = (*SETTINGS, "fsync=off", "autovacuum=off")
+
+
+@contextmanager
+def running_postgresql() -> Iterator[QuickPostgresqlServer]:
+    """Run a new server for the length of a `with` block; skip the test where there is none."""
+    programs = find_programs()
+    if programs is None:
+        pytest.skip(MISSING)
+    server = QuickPostgresqlServer(programs)
+    try:
+        server.create()
+        server.start()
+        yield server
+    finally:
+        server.remove()

@@ -12,7 +12,7 @@ from orchestrator.serving.gateway.policy import api_keys
 from plate_cameras.control_room import endpoint, extension
 from plate_cameras.control_room.rest import streams
 from plate_cameras.store.people.people import Person
-from tests.plate_cameras.control_room.access.rooms import TESTER, GuardedRoom, write_key_tables
+from tests.plate_cameras.control_room.access.rooms import TESTER, HttpRoom, write_key_tables
 from tests.plate_cameras.control_room.rest.two_groups import (
     LISTED,
     ROLES,
@@ -55,7 +55,7 @@ def test_a_stream_has_no_event_of_another_group(tmp_path: Path, role: str) -> No
         assert b"heartbeat" not in stream.content[began:]  # it would tell when zq7 has an event
 
 
-def write(room: GuardedRoom, group: str, text: str) -> None:
+def write(room: HttpRoom, group: str, text: str) -> None:
     room.store.configure(cameras_of(group))
     room.store.write([make_event(f"{group}-2", text, camera=f"{group}-gate")], [])
 

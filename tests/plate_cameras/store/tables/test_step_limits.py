@@ -19,9 +19,8 @@ from plate_cameras.store.tables.bounded_calls import BoundedCalls
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.postgresql_connections import StepLimits, shut_down
 from tests.plate_cameras.store.postgresql_server import (
-    MISSING,
     QuickPostgresqlServer,
-    find_programs,
+    running_postgresql,
 )
 from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
 from tests.virtual_time import Clock
@@ -102,13 +101,6 @@ def test_a_closed_socket_is_no_error(silent: socket.socket) -> None:
     shut_down(silent)
 
 
-@pytest.fixture
-def release() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
-
-
 def test_a_call_that_hangs_is_given_up(release: threading.Event) -> None:
     dropped_results: list[str] = []
     calls = BoundedCalls("the storage", most=1, limit_s=0.05)
@@ -137,15 +129,9 @@ def test_a_call_returns_or_raises_what_it_does() -> None:
 @pytest.fixture
 def own_server() -> Iterator[QuickPostgresqlServer]:
     """Return a server that a test may stop."""
-    programs = find_programs()
-    if programs is None:
-        pytest.skip(MISSING)
-    server = QuickPostgresqlServer(programs)
-    server.create()
-    server.start()
-    yield server
-    signal_all(server, signal.SIGCONT)
-    server.remove()
+    with running_postgresql() as server:
+        yield server
+        signal_all(server, signal.SIGCONT)
 
 
 def signal_all(server: QuickPostgresqlServer, number: signal.Signals) -> None:

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
 from orchestrator.errors import ServerError
+from tests.http_servers import QuietHandler, running_http
 from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.commits import measurement
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
@@ -39,7 +39,7 @@ class SideService:
     def run(self) -> Iterator[None]:
         service, answer = self, {"outputs": [{"shape": [PLATES[self.side], 4]}]}
 
-        class PlatesHandler(BaseHTTPRequestHandler):
+        class PlatesHandler(QuietHandler, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["content-length"]))
                 service.calls.append(service.side)
@@ -47,14 +47,9 @@ class SideService:
                 self.end_headers()
                 self.wfile.write(json.dumps(answer).encode())
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        with ThreadingHTTPServer(("127.0.0.1", 0), PlatesHandler) as server:
-            Thread(target=server.serve_forever).start()
+        with running_http(PlatesHandler) as server:
             self.gateway = Address(f"127.0.0.1:{server.server_port}")
             yield
-            server.shutdown()
 
     def is_running(self) -> bool:
         return not self.has_ended
