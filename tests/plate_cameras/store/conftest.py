@@ -16,7 +16,7 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import METADATA
 from tests.plate_cameras.store.postgresql_server import (
-    QuickPostgresqlServer,
+    QuickPostgres,
     running_postgresql,
 )
 from tests.plate_cameras.store.stored_events import NOW_S
@@ -24,13 +24,13 @@ from tests.virtual_time import Clock
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[QuickPostgresqlServer]:
+def server() -> Iterator[QuickPostgres]:
     with running_postgresql() as new_server:
         yield new_server
 
 
 @pytest.fixture(scope="session")
-def shared_url(server: QuickPostgresqlServer) -> str:
+def shared_url(server: QuickPostgres) -> str:
     """Return a database with tables, which tests use one after the other."""
     url = server.create_database("shared")
     _make_tables(url)

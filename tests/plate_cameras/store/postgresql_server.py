@@ -11,7 +11,7 @@ from workshop.benchmarks.postgresql_server import MISSING, SETTINGS, find_progra
 
 
 @dataclass
-class QuickPostgresqlServer(postgresql_server.PostgresqlServer):
+class QuickPostgres(postgresql_server.PostgresqlServer):
     """A server without fsync and autovacuum.
 
     Its own crash loses nothing, because the kernel has the written data. A power cut would lose
@@ -22,12 +22,12 @@ class QuickPostgresqlServer(postgresql_server.PostgresqlServer):
 
 
 @contextmanager
-def running_postgresql() -> Iterator[QuickPostgresqlServer]:
+def running_postgresql() -> Iterator[QuickPostgres]:
     """Run a new server for the length of a `with` block; skip the test where there is none."""
     programs = find_programs()
     if programs is None:
         pytest.skip(MISSING)
-    server = QuickPostgresqlServer(programs)
+    server = QuickPostgres(programs)
     try:
         server.create()
         server.start()

@@ -19,7 +19,7 @@ from plate_cameras.store.tables.bounded_calls import BoundedCalls
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.postgresql_connections import StepLimits, shut_down
 from tests.plate_cameras.store.postgresql_server import (
-    QuickPostgresqlServer,
+    QuickPostgres,
     running_postgresql,
 )
 from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
@@ -127,14 +127,14 @@ def test_a_call_returns_or_raises_what_it_does() -> None:
 
 
 @pytest.fixture
-def own_server() -> Iterator[QuickPostgresqlServer]:
+def own_server() -> Iterator[QuickPostgres]:
     """Return a server that a test may stop."""
     with running_postgresql() as server:
         yield server
         signal_all(server, signal.SIGCONT)
 
 
-def signal_all(server: QuickPostgresqlServer, number: signal.Signals) -> None:
+def signal_all(server: QuickPostgres, number: signal.Signals) -> None:
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
     for pid in (*map(int, children), server.pid):
         os.kill(pid, number)
@@ -148,7 +148,7 @@ def seconds_of(call: Callable[[], object]) -> float:
 
 @pytest.mark.server
 def test_events_go_to_the_spool_while_postgresql_is_stopped(
-    own_server: QuickPostgresqlServer, opening: Callable[..., PassStore]
+    own_server: QuickPostgres, opening: Callable[..., PassStore]
 ) -> None:
     store = opening(own_server.create_database("stopped"))
     store.write([make_event("before")], [WEBHOOK])
@@ -167,7 +167,7 @@ def test_events_go_to_the_spool_while_postgresql_is_stopped(
 
 @pytest.mark.server
 def test_a_transaction_that_postgresql_does_not_end_is_given_up(
-    own_server: QuickPostgresqlServer,
+    own_server: QuickPostgres,
 ) -> None:
     database = Database(own_server.create_database("amid"), step_s=1.0)
 
