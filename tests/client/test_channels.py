@@ -73,10 +73,7 @@ def recorded(request: pytest.FixtureRequest) -> tuple[str, Keys]:
     [pytest.param(None, {None}, id="none"), pytest.param(KEY, {f"Bearer {KEY}"}, id="one")],
 )
 def test_every_request_has_the_key(
-    recorded: tuple[str, Keys],
-    call: Callable[[PlateClient], object],
-    key: str | None,
-    sent: Keys,
+    recorded: tuple[str, Keys], call: Callable[[PlateClient], object], key: str | None, sent: Keys
 ) -> None:
     url, keys = recorded
     with PlateClient(url, key=key, timeout_s=20) as client, suppress(PlateError):

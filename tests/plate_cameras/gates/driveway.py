@@ -32,7 +32,7 @@ GATE = make_gate(
 
 
 @dataclass
-class WaitingVehicle:
+class SeenVehicle:
     """A vehicle in front of a camera. `earlier` counts the frames that agreed on each text."""
 
     pass_id: str

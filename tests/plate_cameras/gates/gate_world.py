@@ -24,7 +24,7 @@ from tests.plate_cameras.gates.driveway import (
     CAMERAS,
     GATE,
     RelayRequest,
-    WaitingVehicle,
+    SeenVehicle,
     WorldStore,
 )
 from tests.plate_cameras.gates.known_vehicles import make_pass
@@ -77,7 +77,7 @@ class GateWorld:
         self.gate = GATE
         self.mood = "well"
         self.is_blind = False
-        self.vehicles: dict[str, WaitingVehicle] = {}
+        self.vehicles: dict[str, SeenVehicle] = {}
         self.requests: list[RelayRequest] = []
         self.openings: list[GateOpening] = []
         self.faults: list[str] = []
@@ -89,7 +89,7 @@ class GateWorld:
 
     def appear(self, text: str, camera: str = "gate", **changes: Any) -> str:
         self.number += 1
-        vehicle = WaitingVehicle(f"pass-{self.number}", camera, text, **changes)
+        vehicle = SeenVehicle(f"pass-{self.number}", camera, text, **changes)
         self.vehicles[vehicle.pass_id] = vehicle
         self._tell(vehicle, "agreed")
         return vehicle.pass_id
@@ -164,7 +164,7 @@ class GateWorld:
     def now_s(self) -> float:
         return self.loop.time()
 
-    def obstacle(self, gate: Gate, vehicle: WaitingVehicle, entries: dict[str, ListEntry]) -> str:
+    def obstacle(self, gate: Gate, vehicle: SeenVehicle, entries: dict[str, ListEntry]) -> str:
         """Return the reason why a vehicle may not enter now; empty if it may."""
         checks = {
             "camera": vehicle.camera in gate.cameras,
@@ -238,7 +238,7 @@ class GateWorld:
     def run(self, coroutine: Any) -> None:
         self.loop.run_until_complete(coroutine)
 
-    def _tell(self, vehicle: WaitingVehicle, kind: Any) -> None:
+    def _tell(self, vehicle: SeenVehicle, kind: Any) -> None:
         if kind != "closed" and not (self.is_blind or vehicle.is_hidden):
             vehicle.shown_s = self.now_s
         looks = max(vehicle.agreeing, 1)

@@ -38,12 +38,6 @@ class WatchdogStory:
         return reasons
 
 
-def test_a_loop_hangs_once_its_limit_is_over() -> None:
-    story = WatchdogStory(WORKING)
-    assert story.go_on(2.25) == []
-    assert story.go_on(0.25) == ["hung for 2.5 s"]
-
-
 @pytest.mark.parametrize(
     ("queued_share", "hangs_after_s"),
     [
