@@ -1,7 +1,6 @@
 import ast
 import inspect
 import re
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -19,6 +18,7 @@ from orchestrator.host.distribution import NAME, read_version
 from orchestrator.host.toml_files import tomllib
 from orchestrator.serving.gateway.http.page import routes
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES
+from tests.child_python import run_python
 from tests.docs.blocks import PAGES
 from tests.samples import PROJECT
 
@@ -49,9 +49,7 @@ def test_every_public_name_is_there(name: str) -> None:
 
 def test_editors_are_offered_every_public_name() -> None:
     code = "import orchestrator; print(set(orchestrator.__all__) - set(dir(orchestrator)))"
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    process = run_python(code)
     assert process.stdout.strip() == "set()"
 
 
@@ -78,9 +76,7 @@ import sys, orchestrator.cli.recognize, workshop.reporting.plots
 orchestrator.PlateClient
 print({"torch", "PIL", "cv2", "pandas", "matplotlib"} & set(sys.modules))
 """
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    process = run_python(code)
     assert process.stdout.strip() == "set()"
 
 

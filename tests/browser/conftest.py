@@ -5,7 +5,6 @@ Playwright keeps an event loop running in this thread, beside which other tests 
 
 import logging
 import shutil
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
+from tests.http_servers import is_answered
 from tests.waiting import until
 from workshop.rendering.scenery import Scene, scene
 
@@ -88,7 +88,7 @@ def running(options: GatewayOptions) -> Iterator[str]:
     """Run a gateway until the end of the block; yield its URL."""
     gateway = start(options)
     try:
-        until(lambda: _is_ready(f"http://{options.http}/readyz"), "a ready gateway")
+        until(lambda: is_answered(f"http://{options.http}/readyz"), "a ready gateway")
         yield f"http://{options.http}/"
     finally:
         gateway.stop()
@@ -99,14 +99,6 @@ def url(options: GatewayOptions) -> Iterator[str]:
     """URL of a gateway."""
     with running(options) as gateway_url:
         yield gateway_url
-
-
-def _is_ready(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
 
 
 @pytest.fixture

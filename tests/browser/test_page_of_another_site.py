@@ -1,12 +1,11 @@
 """The page of docs/rest.md, served from another origin, in a real browser."""
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.supervisor.ports import free_ports
 from tests.browser.conftest import running
 from tests.docs.blocks import blocks
+from tests.http_servers import running_http
 from tests.samples import STREET, TEXTS
 
 SERVER = "localhost:8000"
@@ -25,11 +25,8 @@ SERVER = "localhost:8000"
 def site(folder: Path) -> Iterator[str]:
     """Serve a folder; yield its origin."""
     handler = partial(SimpleHTTPRequestHandler, directory=folder)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with running_http(handler) as server:
         yield f"http://localhost:{server.server_port}"
-        server.shutdown()
 
 
 @pytest.mark.parametrize(

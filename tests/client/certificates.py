@@ -15,14 +15,14 @@ from tests.client.peers import Handle
 
 
 @dataclass(frozen=True)
-class Certificate:
+class PemFiles:
     """PEM files of a self-signed certificate and its key."""
 
     chain: Path
     private_key: Path
 
 
-def make_certificate(folder: Path, names: str) -> Certificate:
+def make_certificate(folder: Path, names: str) -> PemFiles:
     """Make a certificate; skip the test without OpenSSL.
 
     Args:
@@ -31,7 +31,7 @@ def make_certificate(folder: Path, names: str) -> Certificate:
     """
     if shutil.which("openssl") is None:
         pytest.skip("needs the program openssl, which makes a certificate")
-    certificate = Certificate(folder / "chain.pem", folder / "key.pem")
+    certificate = PemFiles(folder / "chain.pem", folder / "key.pem")
     command = (
         "openssl req -x509 -days 2 -subj /CN=test -nodes -newkey ec -pkeyopt "
         "ec_paramgen_curve:prime256v1 -addext keyUsage=critical,digitalSignature,keyCertSign"
@@ -48,7 +48,7 @@ def make_certificate(folder: Path, names: str) -> Certificate:
     return certificate
 
 
-def over_tls(handle: Handle, certificate: Certificate) -> Handle:
+def over_tls(handle: Handle, certificate: PemFiles) -> Handle:
     """Wrap a connection handler in TLS; connections whose handshake fails are closed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.chain, certificate.private_key)

@@ -8,18 +8,18 @@ import pytest
 from orchestrator.client import PlateClient
 from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.plates import Plates
-from tests.client.certificates import Certificate, make_certificate
+from tests.client.certificates import PemFiles, make_certificate
 
 
 @pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> PemFiles:
     """For this machine."""
     names = "DNS:localhost,IP:127.0.0.1"
     return make_certificate(tmp_path_factory.mktemp("certificate"), names)
 
 
 @pytest.fixture(scope="session")
-def anothers(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def anothers(tmp_path_factory: pytest.TempPathFactory) -> PemFiles:
     """For another host."""
     return make_certificate(tmp_path_factory.mktemp("anothers"), "DNS:elsewhere.test")
 

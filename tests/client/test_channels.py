@@ -39,7 +39,7 @@ def http() -> Iterator[tuple[str, Keys]]:
         yield url, keys
 
 
-class Servicer(grpc.GenericRpcHandler):
+class RecordingServicer(grpc.GenericRpcHandler):
     """A gRPC service that is always ready, and records each call's `authorization`."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Servicer(grpc.GenericRpcHandler):
 
 @pytest.fixture
 def over_grpc() -> Iterator[tuple[str, Keys]]:
-    servicer, server = Servicer(), grpc.server(ThreadPoolExecutor(1))
+    servicer, server = RecordingServicer(), grpc.server(ThreadPoolExecutor(1))
     server.add_generic_rpc_handlers((servicer,))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -73,10 +73,7 @@ def recorded(request: pytest.FixtureRequest) -> tuple[str, Keys]:
     [pytest.param(None, {None}, id="none"), pytest.param(KEY, {f"Bearer {KEY}"}, id="one")],
 )
 def test_every_request_has_the_key(
-    recorded: tuple[str, Keys],
-    call: Callable[[PlateClient], object],
-    key: str | None,
-    sent: Keys,
+    recorded: tuple[str, Keys], call: Callable[[PlateClient], object], key: str | None, sent: Keys
 ) -> None:
     url, keys = recorded
     with PlateClient(url, key=key, timeout_s=20) as client, suppress(PlateError):

@@ -18,7 +18,7 @@ from orchestrator.client.inference import MAX_ANSWER_BYTES
 from orchestrator.client.sockets import TimedSocket
 from orchestrator.errors import ServerError
 from orchestrator.plates import Plates
-from tests.client.certificates import Certificate, over_tls
+from tests.client.certificates import PemFiles, over_tls
 from tests.client.peers import deaf, listening, listening_over_grpc, receive, say_nothing
 
 TIMEOUT_S = 0.2
@@ -123,7 +123,7 @@ def test_sending_that_takes_all_of_the_time_is_the_same_error(monkeypatch) -> No
         pytest.param(dribble(HEAD + b"\r\n"), id="dribbles-its-body"),
     ],
 )
-def test_an_https_call_ends_in_time(handle, certificate: Certificate, monkeypatch) -> None:
+def test_an_https_call_ends_in_time(handle, certificate: PemFiles, monkeypatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
     with (
         listening(over_tls(handle, certificate)) as address,

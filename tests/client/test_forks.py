@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from orchestrator.client.forks import ForkRecord
-from tests.client.certificates import Certificate, over_tls
+from tests.client.certificates import PemFiles, over_tls
 from tests.client.peers import NO_PLATES, CountingServer, listening
 
 PYTHON = (sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c")
@@ -63,7 +63,7 @@ class Forks:
 
 
 @pytest.fixture(scope="module")
-def forks(certificate: Certificate) -> Iterator[Forks]:
+def forks(certificate: PemFiles) -> Iterator[Forks]:
     http, https = CountingServer(NO_PLATES), CountingServer(NO_PLATES)
     with (
         pytest.MonkeyPatch.context() as patch,

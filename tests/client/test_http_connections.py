@@ -51,7 +51,7 @@ def test_a_connection_is_kept_after_any_response(connect, status: int) -> None:
     assert (server.connections, server.requests) == (1, 5)
 
 
-class Body(bytearray):
+class ReferencedBody(bytearray):
     """Bytes to which weak references are possible."""
 
 
@@ -59,7 +59,7 @@ class Body(bytearray):
 def test_an_idle_connection_keeps_no_body(connect, requests: int) -> None:
     pool = connect(CountingServer(OK))
     for _ in range(requests):
-        body = Body(b"a picture")
+        body = ReferencedBody(b"a picture")
         pool.send(OutgoingRequest("POST", "/", body), 20)
     reference = weakref.ref(body)
     del body

@@ -48,7 +48,7 @@ def test_an_error_of_the_work_is_the_callers(run) -> None:
         run(lambda item: 1 // (item - 7), range(50), 3)
 
 
-class Source:
+class NumberSource:
     """An endless source of numbers that records the last one."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Source:
 
 
 def test_threads_take_no_more_items_than_there_is_room_for() -> None:
-    source, first_ends = Source(), threading.Event()
+    source, first_ends = NumberSource(), threading.Event()
 
     def work(item: int) -> int:
         assert item or first_ends.wait(20)
@@ -77,7 +77,7 @@ def test_threads_take_no_more_items_than_there_is_room_for() -> None:
 
 def test_tasks_take_no_more_items_than_there_is_room_for() -> None:
     async def run() -> None:
-        source, first_ends = Source(), asyncio.Event()
+        source, first_ends = NumberSource(), asyncio.Event()
 
         async def work(item: int) -> int:
             if item == 0:
@@ -127,7 +127,7 @@ def test_no_more_tasks_work_than_in_flight() -> None:
 
 def test_a_ready_result_waits_for_one_more_item_at_most() -> None:
     """As with a camera, the next item comes late."""
-    source = Source()
+    source = NumberSource()
     ends = [threading.Event() for _ in range(4)]
 
     def frames() -> Iterator[int]:
@@ -152,7 +152,7 @@ LAST = 6
 
 def test_after_a_slow_result_threads_give_back_all_that_are_ready() -> None:
     """As with a camera, the next item comes late: `LAST + 1` follows the slow result."""
-    source, is_over = Source(), [threading.Event() for _ in range(LAST + 1)]
+    source, is_over = NumberSource(), [threading.Event() for _ in range(LAST + 1)]
 
     def frames() -> Iterator[int]:
         for item in source:
@@ -177,7 +177,7 @@ def test_after_a_slow_result_threads_give_back_all_that_are_ready() -> None:
 
 def test_after_a_slow_result_tasks_give_back_all_that_are_ready() -> None:
     async def run() -> None:
-        source, slow = Source(), asyncio.Event()
+        source, slow = NumberSource(), asyncio.Event()
 
         async def frames() -> AsyncIterator[int]:
             for item in source:
@@ -199,7 +199,7 @@ def test_after_a_slow_result_tasks_give_back_all_that_are_ready() -> None:
 
 
 def test_closing_early_cancels_the_work_that_has_not_begun() -> None:
-    source, begun_items, releases = Source(), set(), []
+    source, begun_items, releases = NumberSource(), set(), []
     is_full, release = threading.Event(), threading.Event()
 
     def items() -> Iterator[int]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from orchestrator.client.sockets import TimedSocket, make_context, open_socket, start_tls
-from tests.client.certificates import Certificate, over_tls
+from tests.client.certificates import PemFiles, over_tls
 from tests.client.peers import deaf
 
 STREAM = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
@@ -155,7 +155,7 @@ def test_an_ipv6_address_is_looked_up_without_its_brackets(monkeypatch) -> None:
     assert lookups == [("::1", 8000)]
 
 
-def test_tls_has_the_rest_of_the_timeout(certificate: Certificate, monkeypatch) -> None:
+def test_tls_has_the_rest_of_the_timeout(certificate: PemFiles, monkeypatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
     here, there = socket.socketpair()
 

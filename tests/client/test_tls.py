@@ -13,7 +13,7 @@ import pytest
 from orchestrator.client import PlateClient
 from orchestrator.client.sockets import TimedSocket, make_context, start_tls
 from orchestrator.errors import RequestError, ServerError, SettingsError
-from tests.client.certificates import Certificate, over_tls
+from tests.client.certificates import PemFiles, over_tls
 from tests.client.peers import (
     NO_PLATES,
     NO_PLATES_OVER_GRPC,
@@ -30,7 +30,7 @@ def trust(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
 
 
 @pytest.fixture
-def https() -> Iterator[Callable[[Certificate], str]]:
+def https() -> Iterator[Callable[[PemFiles], str]]:
     """Start a server that finds no plates; yield its URL."""
     with ExitStack() as stack:
         yield (
@@ -41,11 +41,11 @@ def https() -> Iterator[Callable[[Certificate], str]]:
 
 
 @pytest.fixture
-def grpcs() -> Iterator[Callable[[Certificate], str]]:
+def grpcs() -> Iterator[Callable[[PemFiles], str]]:
     """Start a server that finds no plates; yield its URL."""
     with ExitStack() as stack:
 
-        def start(certificate: Certificate) -> str:
+        def start(certificate: PemFiles) -> str:
             pair = (certificate.private_key.read_bytes(), certificate.chain.read_bytes())
             credentials = grpc.ssl_server_credentials([pair])
             return stack.enter_context(
@@ -56,20 +56,20 @@ def grpcs() -> Iterator[Callable[[Certificate], str]]:
 
 
 @pytest.fixture(params=["https", "grpcs"])
-def serve(request: pytest.FixtureRequest) -> Callable[[Certificate], str]:
+def serve(request: pytest.FixtureRequest) -> Callable[[PemFiles], str]:
     return request.getfixturevalue(request.param)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_trusted_certificate_of_the_host_will_do(
-    serve, trust, recognize, certificate: Certificate, host: str
+    serve, trust, recognize, certificate: PemFiles, host: str
 ) -> None:
     trust(certificate.chain)
     assert len(recognize(serve(certificate).replace("127.0.0.1", host))) == 0
 
 
 def test_an_untrusted_certificate_is_an_error(
-    serve, trust, recognize, certificate: Certificate, anothers: Certificate
+    serve, trust, recognize, certificate: PemFiles, anothers: PemFiles
 ) -> None:
     trust(anothers.chain)
     url = serve(certificate)
@@ -79,7 +79,7 @@ def test_an_untrusted_certificate_is_an_error(
 
 
 def test_a_certificate_of_another_host_is_an_error(
-    serve, trust, recognize, anothers: Certificate
+    serve, trust, recognize, anothers: PemFiles
 ) -> None:
     trust(anothers.chain)
     url = serve(anothers)
@@ -88,7 +88,7 @@ def test_a_certificate_of_another_host_is_an_error(
         recognize(url)
 
 
-def test_a_server_without_tls_is_an_error(trust, recognize, certificate: Certificate) -> None:
+def test_a_server_without_tls_is_an_error(trust, recognize, certificate: PemFiles) -> None:
     trust(certificate.chain)
 
     def answer_in_clear(connection: socket.socket) -> None:
@@ -102,7 +102,7 @@ def test_a_server_without_tls_is_an_error(trust, recognize, certificate: Certifi
         recognize(f"https://{address}")
 
 
-def test_a_response_is_read_after_the_server_has_closed(trust, certificate: Certificate) -> None:
+def test_a_response_is_read_after_the_server_has_closed(trust, certificate: PemFiles) -> None:
     trust(certificate.chain)
     here, there = socket.socketpair()
 
@@ -156,7 +156,7 @@ def test_without_tls_no_authorities_are_read(trust, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_an_answer_before_the_whole_picture_was_taken_is_read(
-    trust, recognize, scheme: str, certificate: Certificate
+    trust, recognize, scheme: str, certificate: PemFiles
 ) -> None:
     """A proxy that allows no such picture answers at once, and closes the connection."""
 

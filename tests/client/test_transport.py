@@ -134,7 +134,7 @@ def test_the_asynchronous_client_takes_it() -> None:
     assert transport.is_closed
 
 
-class AsyncTransport:
+class WaitingTransport:
     """A transport for asyncio that waits before it answers."""
 
     async def infer(self, request: InferenceRequest, timeout_s: float) -> Arrays:
@@ -147,7 +147,7 @@ class AsyncTransport:
 
 def test_a_transport_may_be_asynchronous() -> None:
     async def run() -> Plates:
-        async with AsyncPlateClient(transport=AsyncTransport()) as client:
+        async with AsyncPlateClient(transport=WaitingTransport()) as client:
             return await client.recognize(PICTURE)
 
     assert asyncio.run(run()) == Plates()
@@ -164,7 +164,7 @@ def test_a_server_that_tells_no_countries_answers_as_before() -> None:
 
 
 def test_the_client_for_threads_refuses_an_asynchronous_transport() -> None:
-    client = PlateClient(transport=AsyncTransport())
+    client = PlateClient(transport=WaitingTransport())
     with pytest.raises(TypeError, match="use an AsyncPlateClient"):
         client.recognize(PICTURE)
 

@@ -18,7 +18,7 @@ ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 @dataclass(frozen=True)
-class Block:
+class CodeBlock:
     """A fenced block.
 
     Attributes:
@@ -40,19 +40,21 @@ class Block:
 
 
 @cache
-def blocks_of(page: Path) -> list[Block]:
+def blocks_of(page: Path) -> list[CodeBlock]:
     """Return a page's blocks in their order."""
     return [*_read_blocks(page)]
 
 
-def _read_blocks(page: Path) -> Iterator[Block]:
+def _read_blocks(page: Path) -> Iterator[CodeBlock]:
     text = page.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
         line = text.count("\n", 0, match.start()) + 2
-        yield Block(page, line, match[2].strip(), re.sub(f"^{match[1]}", "", match[3], flags=re.M))
+        yield CodeBlock(
+            page, line, match[2].strip(), re.sub(f"^{match[1]}", "", match[3], flags=re.M)
+        )
 
 
-def blocks(*languages: str) -> list[Block]:
+def blocks(*languages: str) -> list[CodeBlock]:
     """Return the blocks of all pages in some languages; of all, when none is named."""
     all_blocks = (block for page in PAGES for block in blocks_of(page))
     return [block for block in all_blocks if not languages or block.language in languages]

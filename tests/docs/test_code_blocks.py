@@ -18,7 +18,7 @@ import yaml
 
 from orchestrator.cli.app import app
 from orchestrator.host.toml_files import tomllib
-from tests.docs.blocks import FENCE, PAGES, Block, blocks, blocks_of, command_lines, commands
+from tests.docs.blocks import FENCE, PAGES, CodeBlock, blocks, blocks_of, command_lines, commands
 from tests.samples import PROJECT
 
 CHECKED = {"python", "sh", "toml", "yaml", "json"}
@@ -84,7 +84,7 @@ def test_every_block_names_a_language_that_is_known(page: Path) -> None:
 
 
 @pytest.mark.parametrize("block", every("python"))
-def test_python_compiles_and_imports_what_there_is(block: Block) -> None:
+def test_python_compiles_and_imports_what_there_is(block: CodeBlock) -> None:
     for node in ast.walk(ast.parse(block.text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("orchestrator"):
             assert [alias.name for alias in node.names if not has(node.module, alias.name)] == []
@@ -111,12 +111,12 @@ PARSERS = {
 
 
 @pytest.mark.parametrize("block", every(*PARSERS))
-def test_data_parse(block: Block) -> None:
+def test_data_parse(block: CodeBlock) -> None:
     assert PARSERS[block.language](block.text)
 
 
 @pytest.mark.parametrize("block", every("sh"))
-def test_commands_are_there_with_their_options(block: Block) -> None:
+def test_commands_are_there_with_their_options(block: CodeBlock) -> None:
     for line in command_lines(block.text):
         for words in commands(line):
             if words == ["..."]:
@@ -194,7 +194,7 @@ def test_a_page_installs_the_cameras_before_it_uses_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("block", every("sh"))
-def test_files_of_the_project_that_a_command_reads_exist(block: Block) -> None:
+def test_files_of_the_project_that_a_command_reads_exist(block: CodeBlock) -> None:
     words = [
         word for line in command_lines(block.text) for words in commands(line) for word in words
     ]

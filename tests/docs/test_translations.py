@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import Block, blocks_of
+from tests.docs.blocks import CodeBlock, blocks_of
 from tests.samples import PROJECT
 
 HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
@@ -32,7 +32,7 @@ def headings_of(page: Path) -> list[tuple[str, str]]:
     return HEADING.findall(text)
 
 
-def lines_of(block: Block) -> set[str]:
+def lines_of(block: CodeBlock) -> set[str]:
     return {line.strip() for line in COMMENT.sub("", block.text).splitlines() if line.strip()}
 
 

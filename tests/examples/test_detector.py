@@ -15,7 +15,7 @@ from orchestrator.networks.weights import WEIGHTS, check_listed
 from tests.examples.exports import write_export
 
 
-class Scripted(nn.Module):
+class ScriptedNetwork(nn.Module):
     """A network that returns a given answer and records its input."""
 
     def __init__(self, answer: Tensor) -> None:
@@ -42,13 +42,13 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_come_best_first_as_corners_with_the_likeliest_class() -> None:
-    rows = Adapter(Scripted(TWO))(grey(64, 96))
+    rows = Adapter(ScriptedNetwork(TWO))(grey(64, 96))
     expected_rows = torch.tensor([[[46, 57, 54, 63, 0.9, 1], [8, 19, 12, 21, 0.2, 0]]])
     torch.testing.assert_close(rows, expected_rows)
 
 
 def test_blue_green_red_become_red_green_blue_between_0_and_1() -> None:
-    theirs, picture = Scripted(TWO), grey(32, 64)
+    theirs, picture = ScriptedNetwork(TWO), grey(32, 64)
     picture[..., 0] = 255
     Adapter(theirs)(picture)
     assert theirs.planes.shape == (1, 3, 32, 64)
@@ -56,7 +56,7 @@ def test_blue_green_red_become_red_green_blue_between_0_and_1() -> None:
 
 
 def test_a_smaller_picture_is_filled_up_to_their_only_size() -> None:
-    theirs = Scripted(TWO)
+    theirs = ScriptedNetwork(TWO)
     rows = Adapter(theirs, (64, 128))(grey(32, 96))
     assert theirs.planes.shape == (1, 3, 64, 128)
     assert theirs.planes[0, 0, 31, 95].item() == pytest.approx(0.2)
@@ -65,7 +65,7 @@ def test_a_smaller_picture_is_filled_up_to_their_only_size() -> None:
 
 
 def test_a_larger_picture_is_shrunk_and_its_boxes_grow_back() -> None:
-    theirs = Scripted(TWO)
+    theirs = ScriptedNetwork(TWO)
     rows = Adapter(theirs, (64, 64))(grey(128, 96))
     assert theirs.planes[0, 0, 63, 47].item() == pytest.approx(0.2)
     assert theirs.planes[0, 0, 63, 48].item() == pytest.approx(114 / 255)
@@ -74,7 +74,7 @@ def test_a_larger_picture_is_shrunk_and_its_boxes_grow_back() -> None:
 
 def test_rows_that_they_chose_themselves_are_kept() -> None:
     their_rows = torch.tensor([[[1.0, 2, 3, 4, 0.9, 0], [0, 0, 0, 0, 0, 0]]])
-    rows = Adapter(Scripted(their_rows), (64, 64))(grey(128, 128))
+    rows = Adapter(ScriptedNetwork(their_rows), (64, 64))(grey(128, 128))
     assert rows.tolist() == [
         [[2, 4, 6, 8, pytest.approx(0.9), 0], [0, 0, 0, 0, 0, 0]],
     ]

@@ -40,7 +40,7 @@ CALLERS = {*ANSWERED, 400, 404, 405, 411, 413, 415}
 READER_SIZE = (1, 3, 24, 94)
 
 
-class Fault(Exception):  # noqa: N818 - what a door looks for
+class DoorFault(Exception):  # noqa: N818 - what a door looks for
     """An input caused neither an answer nor a rejection."""
 
 
@@ -60,7 +60,7 @@ class RawRequest:
 
 
 @dataclass
-class Service:
+class DoorService:
     """A service that admits all callers, and answers each valid request with one plate."""
 
     limits: Limits = LIMITS
@@ -76,7 +76,7 @@ class Service:
         headers: Mapping[str, str],
         *,
         identify: object = None,
-    ) -> AsyncIterator[Service]:
+    ) -> AsyncIterator[DoorService]:
         self.error = None
         try:
             yield self
@@ -85,11 +85,11 @@ class Service:
             raise
 
     @property
-    def admission(self) -> Service:
+    def admission(self) -> DoorService:
         return self
 
     @property
-    def slots(self) -> Service:
+    def slots(self) -> DoorService:
         return self
 
     @property
@@ -115,7 +115,7 @@ class Service:
         return SERVICE
 
 
-SERVICE_OF_ALL = Service()
+SERVICE_OF_ALL = DoorService()
 APP = Starlette(
     routes=[
         *kserve_routes.infer_routes(SERVICE_OF_ALL),  # type: ignore[arg-type]
@@ -139,18 +139,18 @@ def open_picture(file: bytes) -> str:
         return check_refusal(str(error))
     height, width = picture.shape[:2]
     if picture.dtype != torch.uint8 or (width, height) != header.upright_wh:
-        raise Fault(f"picture: wanted uint8 of {header}, got {picture.dtype} {picture.shape}")
+        raise DoorFault(f"picture: wanted uint8 of {header}, got {picture.dtype} {picture.shape}")
     box = letterbox(picture, 64)
     whole = torch.tensor([[0.0, 0, width, height]])
     if max(box.net.shape) > 64 or crop_plates(picture, whole).shape != READER_SIZE:
-        raise Fault(f"letterbox: wanted up to 64 pixels, got {box.net.shape}")
+        raise DoorFault(f"letterbox: wanted up to 64 pixels, got {box.net.shape}")
     return "answered"
 
 
 def check_refusal(message: str) -> str:
     """Return `refused`, after checking that the error message is not too long."""
     if not message or len(message.encode()) > MAX_REFUSAL_BYTES:
-        raise Fault(f"refusal: wanted up to {MAX_REFUSAL_BYTES} bytes, got {len(message)}")
+        raise DoorFault(f"refusal: wanted up to {MAX_REFUSAL_BYTES} bytes, got {len(message)}")
     return "refused"
 
 
@@ -207,14 +207,14 @@ def _ask_http(path: str, query: str, headers: Mapping[str, str], body: bytes) ->
 def _judge(status: int, content: bytes) -> str:
     _check_error()
     if status not in CALLERS:
-        raise Fault(f"status: wanted an answer or a refusal, got {status}: {content[:200]!r}")
+        raise DoorFault(f"status: wanted an answer or a refusal, got {status}: {content[:200]!r}")
     return "answered" if status in ANSWERED else check_refusal(content.decode())
 
 
 def _check_error() -> None:
     error = SERVICE_OF_ALL.error
     if error is not None and not isinstance(error, (RequestError, GatewayError)):
-        raise Fault(f"fault: {error!r:.300}") from error
+        raise DoorFault(f"fault: {error!r:.300}") from error
 
 
 class Aborted(Exception):  # noqa: N818 - as gRPC ends a call

@@ -14,7 +14,7 @@ from orchestrator.serving.protocol.inference import InferenceRequest, InferenceR
 from tests.fuzzing.doors import (
     LIMITS,
     SERVICE_OF_ALL,
-    Fault,
+    DoorFault,
     RawRequest,
     ask,
     check_refusal,
@@ -122,12 +122,12 @@ def test_a_door_tells_of_what_is_neither_answer_nor_refusal(
         raise ModelError("broken")
 
     monkeypatch.setattr(SERVICE_OF_ALL, "infer", infer)
-    with pytest.raises(Fault, match="fault: ModelError"):
+    with pytest.raises(DoorFault, match="fault: ModelError"):
         ask(hostile_requests[name])
 
 
 def test_a_refusal_is_short() -> None:
-    with pytest.raises(Fault, match="refusal: wanted up to 4096 bytes, got 4097"):
+    with pytest.raises(DoorFault, match="refusal: wanted up to 4096 bytes, got 4097"):
         check_refusal("a" * 4097)
 
 

@@ -34,7 +34,7 @@ RUSSIA = (COUNTRIES / "russia" / "formats.toml").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainTable:
     """A table with a value of every type that can be written."""
 
     text: str = ""
@@ -45,7 +45,7 @@ class Plain:
 
 
 PLAINS = st.builds(
-    Plain, st.text(), st.floats(), st.integers(), st.booleans(), st.lists(st.text()).map(tuple)
+    PlainTable, st.text(), st.floats(), st.integers(), st.booleans(), st.lists(st.text()).map(tuple)
 )
 
 
@@ -85,7 +85,7 @@ class TestSettings:
         assert 0 <= getattr(limits, name) <= 1_000_000_000
 
 
-class TestFiles:
+class TestSettingsFiles:
     @quick
     @given(st.text() | st.binary().map(lambda content: content.decode("latin-1")))
     def test_any_file_is_a_country_or_refused(self, tmp_path_factory, content: str) -> None:
@@ -125,17 +125,17 @@ class TestFiles:
 
     @quick
     @given(PLAINS)
-    def test_a_table_is_read_as_it_was_written(self, tmp_path_factory, plain: Plain) -> None:
+    def test_a_table_is_read_as_it_was_written(self, tmp_path_factory, plain: PlainTable) -> None:
         file = tmp_path_factory.getbasetemp() / "written.toml"
         file.write_text(to_toml(plain), encoding="utf-8")
-        assert repr(read_table(Plain, file)) == repr(plain)
+        assert repr(read_table(PlainTable, file)) == repr(plain)
 
     @quick
     @given(st.recursive(st.none() | VALUES, lambda inner: st.lists(inner)
                         | st.dictionaries(st.text() | st.just("text"), inner)))  # fmt: skip
     def test_any_table_is_built_or_refused(self, table: object) -> None:
         with suppress(SettingsError):
-            assert isinstance(build(Plain, table), Plain)
+            assert isinstance(build(PlainTable, table), PlainTable)
 
 
 class TestFormats:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.host.locked_folders import MARK, LockedFolder, remove_left_folders
+from tests.child_python import run_python
 from tests.waiting import until
 
 KILLED = """
@@ -55,9 +56,7 @@ def owner() -> Iterator[subprocess.Popen[str]]:
 
 def run_owner(ending: str) -> str:
     """Run an owner to its end; return what it printed."""
-    process = subprocess.run(
-        [sys.executable, "-c", KILLED + ending], capture_output=True, text=True, check=False
-    )
+    process = run_python(KILLED + ending, check=False)
     assert process.stderr == ""
     return process.stdout
 

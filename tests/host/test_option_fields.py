@@ -18,7 +18,7 @@ from orchestrator.host.validation_errors import describe_invalid
 
 
 @dataclass(frozen=True)
-class Speed:
+class SpeedOptions:
     """A dataclass with options, and one field that is no option."""
 
     gear: Annotated[int, typer.Option(min=1, max=6, help="Gear.")] = 2
@@ -30,7 +30,7 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class MoreSpeed(Speed):
+class MoreSpeed(SpeedOptions):
     """The options of the class above, and one more."""
 
     route: Annotated[Path | None, typer.Option(help="Route.")] = None
@@ -72,7 +72,7 @@ def test_a_value_out_of_its_range_is_refused_on_the_command_line_and_in_code(gea
     assert values is None
     assert "1<=x<=6" in output
     with pytest.raises(SettingsError, match=f"^gear: wanted 1 to 6, got {gear}$"):
-        Speed(gear=gear)
+        SpeedOptions(gear=gear)
 
 
 def test_a_row_has_the_name_the_default_and_the_help() -> None:
@@ -91,7 +91,7 @@ def to_even(value: object) -> object:
     raise ValueError("wanted an even number")
 
 
-class Vehicle(BaseModel):
+class VehicleRow(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str
@@ -123,13 +123,13 @@ class Vehicle(BaseModel):
 )
 def test_an_error_says_what_was_wanted_and_what_came(values: Any, message: str) -> None:
     with pytest.raises(ValidationError) as failure:
-        Vehicle.model_validate(values)
+        VehicleRow.model_validate(values)
     assert describe_invalid(failure.value.errors()) == message
 
 
 def test_a_secret_is_not_shown() -> None:
     with pytest.raises(ValidationError) as failure:
-        Vehicle.model_validate({"name": 123456})
+        VehicleRow.model_validate({"name": 123456})
     message = describe_invalid(failure.value.errors(), hides_values=True)
     assert message == "name: wanted a text"
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from orchestrator.host.subprocesses import prepare_child, reap_group, without_secrets
+from tests.child_python import run_python
 
 LIMITS = "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))"
 
@@ -22,9 +23,7 @@ def test_a_limit_of_nothing_stays() -> None:
         "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
         f"from orchestrator.host.subprocesses import prepare_child; prepare_child(); {LIMITS}"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    process = run_python(code)
     assert process.stdout == "(0, 0)\n"
 
 
@@ -62,9 +61,7 @@ print(os.path.exists(f"/proc/{child_pid}"))
 
 
 def test_what_a_dead_child_left_is_reaped() -> None:
-    process = subprocess.run(
-        [sys.executable, "-c", LEFT], capture_output=True, text=True, check=True
-    )
+    process = run_python(LEFT)
     assert process.stdout == "False\n"
 
 

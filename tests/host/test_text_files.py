@@ -96,14 +96,14 @@ PLATE = Plate((0, 0, 1, 1), text="A123BC77")
 
 
 @dataclass
-class Named:
+class NamedRow:
     name: str
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_toml_is_read_by_its_byte_order_mark(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.toml").write_bytes('name = "\u043c"\r\n'.encode(encoding))
-    assert read_table(Named, tmp_path / "a.toml") == Named("\u043c")
+    assert read_table(NamedRow, tmp_path / "a.toml") == NamedRow("\u043c")
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

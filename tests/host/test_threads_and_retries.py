@@ -104,7 +104,7 @@ def test_a_coroutine_that_waits_for_an_event_loop_is_an_error() -> None:
         run_blocking(double(asyncio.sleep(0, result=21)))
 
 
-class Scripted:
+class ScriptedCall:
     """Returns the next entry of a script, or raises it if it is an error."""
 
     def __init__(self, *script: str | PlateError) -> None:
@@ -127,32 +127,34 @@ def retries(times: int, pauses: list[float] | None = None) -> Retries:
 
 
 def test_an_answer_is_not_asked_for_twice(errors) -> None:
-    assert retries(3).call(Scripted("answer"), errors.append) == "answer"
+    assert retries(3).call(ScriptedCall("answer"), errors.append) == "answer"
     assert errors == []
 
 
 @pytest.mark.parametrize("error", [ServerError("gone"), Overloaded("full")])
 def test_a_call_that_met_no_capacity_is_sent_again(errors, error: PlateError) -> None:
-    assert retries(2).call(Scripted(error, error, "answer"), errors.append) == "answer"
+    assert retries(2).call(ScriptedCall(error, error, "answer"), errors.append) == "answer"
     assert errors == [error, error]
 
 
 def test_the_last_error_is_the_callers(errors) -> None:
     with pytest.raises(Overloaded, match="full"):
-        retries(1).call(Scripted(ServerError("gone"), Overloaded("full"), "late"), errors.append)
+        retries(1).call(
+            ScriptedCall(ServerError("gone"), Overloaded("full"), "late"), errors.append
+        )
     assert len(errors) == 1
 
 
 @pytest.mark.parametrize("error", [RequestError("no picture"), ModelError("broken")])
 def test_an_error_that_would_come_again_is_not_tried_again(errors, error: PlateError) -> None:
     with pytest.raises(type(error)):
-        retries(5).call(Scripted(error, "answer"), errors.append)
+        retries(5).call(ScriptedCall(error, "answer"), errors.append)
     assert errors == []
 
 
 def test_pauses_double_up_to_the_limit(errors) -> None:
     pauses: list[float] = []
-    script = Scripted(*[ServerError("gone")] * 7, "answer")
+    script = ScriptedCall(*[ServerError("gone")] * 7, "answer")
     Retries(7, first_s=1, longest_s=8, sleep=pauses.append).call(script, errors.append)
     longest_pauses = [1, 2, 4, 8, 8, 8, 8]
     assert all(

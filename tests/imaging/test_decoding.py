@@ -1,5 +1,4 @@
 import io
-import subprocess
 import sys
 from collections.abc import Mapping
 
@@ -11,6 +10,7 @@ from PIL import Image
 
 from orchestrator.errors import PictureError
 from orchestrator.imaging.decoding import check_picture, decode, decode_bgr, read_picture
+from tests.child_python import run_python
 from tests.samples import PROJECT, STREET
 from workshop.benchmarks.first_light.decoding_step import KINDS
 
@@ -94,9 +94,7 @@ def test_a_picture_that_there_is_no_memory_for_is_not_called_damaged() -> None:
         "try: decode_bgr(file)\n"
         "except Overloaded as error: print(error)\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PROJECT
-    )
+    process = run_python(code, check=False, cwd=PROJECT)
     assert process.stdout == "wanted memory for a 6000x4000 picture, got none\n", process.stderr
 
 

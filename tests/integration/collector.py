@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.http_servers import QuietHandler, running_http
 
 CALL_S = 0.3
 """Time between two calls while the spans have not arrived, in seconds."""
@@ -71,21 +72,16 @@ class Collector:
 def run_collector() -> Iterator[Collector]:
     """Run a collector on a free port."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class ExportHandler(QuietHandler, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             collector.take(self.headers["Content-Type"], body)
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with running_http(ExportHandler) as server:
         collector = Collector(f"http://127.0.0.1:{server.server_port}/v1/traces")
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         yield collector
-        server.shutdown()
 
 
 def _from_protobuf(request: ExportTraceServiceRequest) -> Iterator[Span]:

@@ -23,7 +23,7 @@ PENDING = re.compile(rf'^nv_inference_pending_request_count{{model="{MODEL}",.*}
 
 
 @dataclass(frozen=True)
-class Gate:
+class CallGate:
     """A gate at which calls wait; it consists of files in a folder."""
 
     folder: Path
@@ -45,7 +45,9 @@ class Gate:
         return len(list(self.folder.glob("open.*-*")))
 
 
-def write_gated(options: ServerOptions, target: Path, gate: Gate, model: str = DETECTOR) -> Path:
+def write_gated(
+    options: ServerOptions, target: Path, gate: CallGate, model: str = DETECTOR
+) -> Path:
     """Write our model repository, with one model replaced by one that waits at the gate."""
     repository = lay_out_ours(options, target)
     path = repository / model / CONFIG

@@ -19,7 +19,7 @@ PAUSE_S = 0.05
 """Usual pause of a caller between two calls, in seconds."""
 
 
-class Load:
+class CallerLoad:
     """A number of callers for each URL, for the length of a `with` block.
 
     Attributes:
@@ -39,7 +39,7 @@ class Load:
             threading.Thread(target=self.call, args=[url]) for url in urls for _ in range(callers)
         ]
 
-    def __enter__(self) -> Load:
+    def __enter__(self) -> CallerLoad:
         for thread in self.threads:
             thread.start()
         return self

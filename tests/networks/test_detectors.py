@@ -124,7 +124,7 @@ def test_a_detector_that_breaks_the_contract_is_refused(detector, message: str) 
         check_detector(detector, source="theirs.pt")
 
 
-class TestFiles:
+class TestDetectorFiles:
     @pytest.fixture
     def weights(self, tmp_path: Path) -> Path:
         """A folder with our weights and another detector."""

@@ -1,7 +1,5 @@
 """The pipeline on NumPy's arrays answers as it does on PyTorch's tensors, and needs no PyTorch."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,6 +10,7 @@ from orchestrator.errors import PictureError
 from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.settings import Settings
+from tests.child_python import run_python
 from tests.real_networks import large, load_int8, render, turned
 from tests.samples import PROJECT
 from tests.scripted_networks import ScriptedInfer, picture, rows
@@ -91,7 +90,5 @@ def test_a_worker_on_a_cpu_imports_no_pytorch(module: str) -> None:
         f"import orchestrator.{module}\n"
         "print('torch' in sys.modules)\n"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT
-    )
+    process = run_python(code, check=False, cwd=PROJECT)
     assert process.stdout == "False\n", process.stderr

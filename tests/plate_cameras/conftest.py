@@ -3,7 +3,8 @@
 import asyncio
 import inspect
 import socket
-from collections.abc import Coroutine
+import threading
+from collections.abc import Coroutine, Iterator
 
 import pytest
 
@@ -36,3 +37,11 @@ def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """Return an event that releases what a test blocks; it is set at the end of the test."""
+    event = threading.Event()
+    yield event
+    event.set()

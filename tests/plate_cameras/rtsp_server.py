@@ -27,7 +27,7 @@ PIPELINE = (
 VIEWER = "viewer"
 
 
-class Camera:
+class RtspProgram:
     """The RTSP server and its stream."""
 
     def __init__(self, folder: str, port: str, *certificate: str) -> None:
@@ -70,7 +70,7 @@ class Camera:
 def main() -> None:
     """Serve until the standard input ends."""
     Gst.init(None)
-    camera = Camera(*sys.argv[1:])
+    camera = RtspProgram(*sys.argv[1:])
     loop = GLib.MainLoop()
     threading.Thread(target=loop.run, daemon=True).start()
     sys.stdout.write(f"{camera.server.get_bound_port()}\n")

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 import pytest
 
+from tests.http_servers import QuietHandler
 from workshop.benchmarks.camera_faults.gstreamer import MISSING, SYSTEM_PYTHON, is_installed
 
 SCRIPT = Path(__file__).with_name("rtsp_server.py")
@@ -111,7 +112,7 @@ class HttpCamera:
                 return
 
 
-class Handler(BaseHTTPRequestHandler):
+class PictureHandler(QuietHandler, BaseHTTPRequestHandler):
     """Answers with pictures, a file, or 401 for `private`."""
 
     camera: HttpCamera
@@ -146,15 +147,12 @@ class Handler(BaseHTTPRequestHandler):
             for part in self.camera.parts():
                 self.wfile.write(part)
 
-    def log_message(self, *_: object) -> None:
-        """Write no log."""
-
 
 @contextmanager
 def http_camera(frames: Sequence[np.ndarray], *certificate: Path) -> Iterator[HttpCamera]:
     """Serve pictures, over TLS with the files of a certificate and its key."""
     camera = HttpCamera(frames)
-    handler = type("HandlerOfCamera", (Handler,), {"camera": camera})
+    handler = type("HandlerOfCamera", (PictureHandler,), {"camera": camera})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads, server.block_on_close = True, False
         camera.port = server.server_address[1]

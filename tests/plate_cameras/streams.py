@@ -1,8 +1,10 @@
-"""Taking frames from streams in tests, with deadlines."""
+"""Taking frames from streams in tests, with deadlines, and tasks beside a test."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from plate_cameras.frames import Frame
 from plate_cameras.sources.camera_stream import CameraStream
@@ -46,3 +48,15 @@ async def take_all(stream: CameraStream, pause_s: float = 0.0) -> list[Frame]:
         frame = await stream.next()
         frames += [frame] if frame else []
     return frames
+
+
+@asynccontextmanager
+async def beside(coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run a coroutine beside a `with` block."""
+    task = asyncio.create_task(coroutine)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

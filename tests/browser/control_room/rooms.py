@@ -1,7 +1,5 @@
 """Running control rooms with rendered passes, for browsers."""
 
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +23,7 @@ from plate_cameras.store.openings.gate_openings import OPENED, REFUSED, GateOpen
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.people import Person
 from plate_cameras.store.writing.live_tables import CameraState, Still
+from tests.http_servers import is_answered
 from tests.plate_cameras.samples import make_event
 from tests.serving.gateway.key_files import write_keys
 from tests.waiting import until
@@ -118,7 +117,7 @@ def run_room(folder: Path, settings: str = "", **options: Any) -> Iterator[Runni
     gateway = start(gateway_options)
     try:
         url = f"http://localhost:{port}/"
-        until(lambda: _answers(f"{url}live"), "a control room")
+        until(lambda: is_answered(f"{url}live"), "a control room")
         yield RunningRoom(url, store)
     finally:
         gateway.stop()
@@ -186,11 +185,3 @@ def render_pictures() -> tuple[bytes, bytes]:
     crop = street.picture[y0 - 8 : y1 + 8, x0 - 8 : x1 + 8]
     crop_jpeg, frame_jpeg = (cv2.imencode(".jpg", part)[1] for part in (crop, street.picture))
     return crop_jpeg.tobytes(), frame_jpeg.tobytes()
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except urllib.error.URLError:
-        return False

@@ -51,7 +51,7 @@ def test_other_files_are_not_ours(parts: ResultParts, tmp_path: Path) -> None:
     assert parts.find() == set()
 
 
-class Disk:
+class RecordingDisk:
     """Records what is synced to the disk: the names in a folder, or the size of a file.
 
     After a power cut, a file that was not synced may be empty. It is gone if its name was not.
@@ -68,9 +68,9 @@ class Disk:
 
 
 @pytest.fixture
-def disk(parts: ResultParts, monkeypatch: pytest.MonkeyPatch) -> Disk:
+def disk(parts: ResultParts, monkeypatch: pytest.MonkeyPatch) -> RecordingDisk:
     parts.check_writable()
-    return Disk(monkeypatch)
+    return RecordingDisk(monkeypatch)
 
 
 def make_rows(error: str = "") -> list[Row]:
@@ -78,7 +78,7 @@ def make_rows(error: str = "") -> list[Row]:
 
 
 def test_a_file_is_on_the_disk_before_its_name_and_then_the_name(
-    parts: ResultParts, disk: Disk, tmp_path: Path
+    parts: ResultParts, disk: RecordingDisk, tmp_path: Path
 ) -> None:
     parts.write(NAME, make_rows())
     size = (tmp_path / "new" / "out" / NAME).stat().st_size
@@ -86,7 +86,7 @@ def test_a_file_is_on_the_disk_before_its_name_and_then_the_name(
 
 
 def test_the_mark_of_failed_pictures_is_on_the_disk_before_the_file(
-    parts: ResultParts, disk: Disk
+    parts: ResultParts, disk: RecordingDisk
 ) -> None:
     parts.write(NAME, make_rows("damaged"))
     mark = ".part-0a.failed"
@@ -96,14 +96,14 @@ def test_the_mark_of_failed_pictures_is_on_the_disk_before_the_file(
     assert disk.synced[-1] == ("out", [NAME])
 
 
-def test_what_is_removed_is_gone_after_a_power_cut(parts: ResultParts, disk: Disk) -> None:
+def test_what_is_removed_is_gone_after_a_power_cut(parts: ResultParts, disk: RecordingDisk) -> None:
     parts.write(NAME, make_rows())
     parts.remove(NAME)
     assert disk.synced[-1] == ("out", [])
 
 
 def test_new_folders_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Disk(monkeypatch)
+    disk = RecordingDisk(monkeypatch)
     ResultParts(StorageFolder.parse(f"{tmp_path}/new/out", {})).check_writable()
     assert disk.synced[:2] == [(tmp_path.name[:10], ["new"]), ("new", ["out"])]
 

@@ -3,8 +3,6 @@
 import json
 import re
 import socket
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from orchestrator.serving.supervisor.capacity import fitting_gpu
 from orchestrator.serving.supervisor.installation import Installation
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
+from tests.child_python import run_python
 from tests.client.client_only import ClientOnly
 
 
@@ -247,9 +246,7 @@ def test_the_exit_code_says_whether_a_server_would_start(
 
 
 def test_no_heavy_package_is_imported() -> None:
-    process = subprocess.run(
-        [sys.executable, "-c", COMMAND], capture_output=True, text=True, check=False
-    )
+    process = run_python(COMMAND, check=False)
     assert "This machine" in process.stdout
     assert process.stderr == "[]\n"
 

@@ -3,7 +3,7 @@
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import ClassVar
 
 import pytest
@@ -13,11 +13,12 @@ from orchestrator.cli.recognition.downloads import fetch, is_url, picture_at
 from orchestrator.errors import PictureError
 from tests.client.certificates import make_certificate, over_tls
 from tests.client.peers import listening
+from tests.http_servers import QuietHandler, running_http
 
 PICTURE = b"a picture" * 1000
 
 
-class Pages(BaseHTTPRequestHandler):
+class Pages(QuietHandler, BaseHTTPRequestHandler):
     is_over = threading.Event()
     access: ClassVar[list[str]] = []
     credentials: ClassVar[list[str]] = []
@@ -43,22 +44,13 @@ class Pages(BaseHTTPRequestHandler):
         if status == 200:
             self.wfile.write(PICTURE)
 
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[str]:
     """A web server's URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    Pages.is_over.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running_http(Pages) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
+        Pages.is_over.set()
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from orchestrator.serving.supervisor.models.new_version import NewVersion, add_v
 from orchestrator.serving.supervisor.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server
-from tests.integration.load import Load
+from tests.integration.load import CallerLoad
 from tests.samples import PLATES, STREET
 from tests.waiting import until
 from workshop.benchmarks.processes import find_workers
@@ -80,7 +80,7 @@ def test_versions_are_switched_without_a_failed_call(operated_server, mute_weigh
     options = operated_server.options
     config = options.repository / "lprnet" / "config.pbtxt"
     policy = config.read_text()
-    with Load(options.http_url) as load:
+    with CallerLoad(options.http_url) as load:
         load.wait_for("TO05577")
         new = add_version(options.repository, NewVersion("lprnet", mute_weights))
         assert post(operated_server, "lprnet/load") == 200

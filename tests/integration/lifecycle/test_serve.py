@@ -18,7 +18,7 @@ from orchestrator.errors import PlateError
 from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from tests.integration.conftest import GREY
-from tests.integration.load import Load
+from tests.integration.load import CallerLoad
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES
 from tests.waiting import until
@@ -95,7 +95,7 @@ def test_a_lost_worker_is_replaced_alone_and_no_caller_notices(
     workers_of_others = [serving.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}]
     workers = serving.workers(model)
     tritons = serving.tritons()
-    with Load(serving.url, f"grpc://{serving.grpc}", callers=2) as load:
+    with CallerLoad(serving.url, f"grpc://{serving.grpc}", callers=2) as load:
         load.wait_for("TO05577")
         os.kill(min(workers), number)
         until(lambda: not workers & serving.workers(model), "the old workers away", every_s=0.1)
@@ -136,7 +136,7 @@ def test_another_triton_takes_over_and_no_caller_notices(
 ) -> None:
     tritons, gateways = serving.tritons(), serving.gateways()
     urls = (serving.url, f"grpc://{serving.grpc}")
-    with Load(*urls, callers=1, pause_s=0.2) as load:  # leaves the cores to the new server
+    with CallerLoad(*urls, callers=1, pause_s=0.2) as load:  # leaves the cores to the new server
         load.wait_for("TO05577")
         os.kill(serving.process.pid, signal.SIGHUP) if is_planned else kill(tritons)
         until(lambda: not tritons & serving.tritons(), "the old server away", 300, every_s=0.2)

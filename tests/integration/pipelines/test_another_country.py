@@ -14,7 +14,6 @@ from orchestrator.client import PlateClient
 from orchestrator.errors import Overloaded, PlateError, WeightsError
 from orchestrator.formats.plate_formats import RUSSIA, russian
 from orchestrator.host.canary import read_canary
-from orchestrator.host.loopback import open_url
 from orchestrator.imaging.decoding import read_picture
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.lprnet import LPRNet
@@ -24,6 +23,7 @@ from orchestrator.pipeline import recognize
 from orchestrator.serving.supervisor.local_server import own_server, prepare
 from orchestrator.serving.supervisor.models.export_cache import ModelSource
 from orchestrator.serving.supervisor.options import ServerOptions
+from tests.http_servers import is_answered
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES, STREET, TEXTS, copy_of, copy_of_models
 from tests.waiting import until
@@ -83,14 +83,6 @@ def try_to_read(serving: Serving) -> list[list[str]]:
         return []
 
 
-def is_healthy(serving: Serving) -> bool:
-    try:
-        with open_url(f"http://{serving.url}/readyz", timeout_s=5) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
-
-
 def test_plates_are_read_in_its_alphabet(serving: Serving) -> None:
     with PlateClient(serving.url) as client:
         plates = client.recognize(STREET)
@@ -100,7 +92,7 @@ def test_plates_are_read_in_its_alphabet(serving: Serving) -> None:
 
 def test_its_health_check_reads_its_own_plate(serving: Serving, country: ServerOptions) -> None:
     assert read_canary(country.weights).text == "А123ВС77"  # noqa: RUF001
-    until(lambda: is_healthy(serving), "a healthy service")
+    until(lambda: is_answered(f"http://{serving.url}/readyz"), "a healthy service")
 
 
 def test_a_triton_started_again_serves_what_was_served_whatever_has_changed_since(
@@ -118,7 +110,7 @@ def test_a_triton_started_again_serves_what_was_served_whatever_has_changed_sinc
         answers: list[list[str]] = []
         until(lambda: answers.extend(try_to_read(serving)) or answers, "an answer")
         assert answers == [THEIR_TEXTS]
-        until(lambda: is_healthy(serving), "a healthy service")
+        until(lambda: is_answered(f"http://{serving.url}/readyz"), "a healthy service")
     finally:
         formats.write_text(FORMATS, encoding="utf-8")
 

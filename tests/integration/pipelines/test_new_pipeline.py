@@ -27,7 +27,7 @@ REPOSITORY = "hide_plates/model_repository"
 
 
 @dataclass
-class Reader:
+class PageReader:
     """Executes the steps of the page, in a folder that looks like a checkout."""
 
     folder: Path
@@ -77,19 +77,19 @@ def words(line: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+def reader(tmp_path_factory: pytest.TempPathFactory) -> PageReader:
     """A reader who has executed all steps of the page."""
     folder = tmp_path_factory.mktemp("checkout")
     names = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
     for name in names - {"hide_plates"}:
         (folder / name).symlink_to(PROJECT / name)
-    reader = Reader(folder, on_free_ports(ServerOptions()))
+    reader = PageReader(folder, on_free_ports(ServerOptions()))
     reader.follow((PROJECT / "docs" / "pipelines.md").read_text(encoding="utf-8"))
     return reader
 
 
 @pytest.fixture(scope="module")
-def url(reader: Reader) -> Iterator[str]:
+def url(reader: PageReader) -> Iterator[str]:
     options = ServerOptions(beside=(reader.folder / REPOSITORY,), pictures=1, one_model=True)
     with own_server(options) as server_options:
         yield server_options.http_url
@@ -102,7 +102,7 @@ def infer(url: str, model: str, output: str, picture: np.ndarray) -> np.ndarray:
         return client.infer(model, [tensor]).as_numpy(output)
 
 
-def test_every_command_does_what_is_said(reader: Reader) -> None:
+def test_every_command_does_what_is_said(reader: PageReader) -> None:
     file_list, test_output, client, network, folder, second_test = reader.outputs
     assert file_list.splitlines()[-1] == "hide_plates/test_hide_plates.py"
     assert "2 passed" in test_output
@@ -111,7 +111,7 @@ def test_every_command_does_what_is_said(reader: Reader) -> None:
     assert "2 passed" in second_test
 
 
-def test_what_is_shown_is_what_is_printed(reader: Reader) -> None:
+def test_what_is_shown_is_what_is_printed(reader: PageReader) -> None:
     assert len(reader.shown_texts) == 1
     assert reader.shown_texts[0] in reader.outputs
     assert (reader.folder / "hidden.png").is_file()

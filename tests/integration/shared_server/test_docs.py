@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import pytest
 
-from tests.docs.blocks import PAGES, Block, blocks, blocks_of, command_lines
+from tests.docs.blocks import PAGES, CodeBlock, blocks, blocks_of, command_lines
 from tests.integration.conftest import InFront
 from tests.samples import PROJECT, STREET, TEXTS, copy_of
 
@@ -100,7 +100,7 @@ def run(command: list[str], folder: Path) -> str:
     return child.stdout
 
 
-def can_run(block: Block) -> bool:
+def can_run(block: CodeBlock) -> bool:
     """Tell whether this environment has the packages that a block imports."""
     return block.language == "python" and all(map(find_spec, IMPORT.findall(block.text)))
 

@@ -90,7 +90,7 @@ def test_json_without_binary_data_is_answered_alike(gateway: InFront, server: Se
 
 
 @dataclass(frozen=True)
-class Reply:
+class RestReply:
     """Response of the REST API."""
 
     status: int
@@ -98,17 +98,17 @@ class Reply:
     content: dict
 
 
-def post(gateway: InFront, path: str, body: bytes, **headers: str) -> Reply:
+def post(gateway: InFront, path: str, body: bytes, **headers: str) -> RestReply:
     url = f"http://{gateway.options.http}{path}"
     request = urllib.request.Request(
         url, body, {name.replace("_", "-"): value for name, value in headers.items()}
     )
     try:
         with urllib.request.urlopen(request) as answer:
-            return Reply(answer.status, answer.headers["content-type"], json.load(answer))
+            return RestReply(answer.status, answer.headers["content-type"], json.load(answer))
     except urllib.error.HTTPError as error:
         with error:
-            return Reply(error.code, error.headers["content-type"], json.load(error))
+            return RestReply(error.code, error.headers["content-type"], json.load(error))
 
 
 def test_rest_reads_a_picture(gateway: InFront) -> None:

@@ -12,7 +12,7 @@ from orchestrator.errors import RequestError
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.gateway.policy.api_keys import hash_of
 from orchestrator.serving.supervisor.triton_server import Server
-from tests.client.certificates import Certificate, make_certificate
+from tests.client.certificates import PemFiles, make_certificate
 from tests.integration.serving import run_gateway
 from tests.samples import STREET
 from tests.samples import TEXTS as BEST_FIRST
@@ -43,7 +43,7 @@ def listening(server: Server, folder: Path, options: GatewayOptions) -> Iterator
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> PemFiles:
     names = "DNS:localhost,IP:127.0.0.1"
     return make_certificate(tmp_path_factory.mktemp("certificate"), names)
 
@@ -56,7 +56,7 @@ def in_clear(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="module")
 def over_tls(
-    server: Server, certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
+    server: Server, certificate: PemFiles, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayOptions]:
     tls_options = GatewayOptions(certificate=certificate.chain, private_key=certificate.private_key)
     with listening(server, tmp_path_factory.mktemp("tls"), tls_options) as options:

@@ -6,10 +6,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from orchestrator.serving.supervisor.triton_server import Server
 from plate_cameras.configuration import read_configuration
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.lists.list_lookup import ListEntry
+from tests.http_servers import QuietHandler, running_http
 from tests.plate_cameras.servers import http_camera
 from tests.waiting import until
 from workshop.rendering.scenery import Scene, scene
@@ -45,21 +45,14 @@ def http_relay() -> Iterator[tuple[int, list[bytes]]]:
     """Serve an HTTP relay; yield its port and the bodies that it received."""
     bodies: list[bytes] = []
 
-    class Relay(BaseHTTPRequestHandler):
+    class RelayHandler(QuietHandler, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
             self.send_response(204)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            """Write no log."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Relay) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_address[1], bodies
-        finally:
-            server.shutdown()
+    with running_http(RelayHandler) as server:
+        yield server.server_port, bodies
 
 
 @pytest.fixture(scope="module")

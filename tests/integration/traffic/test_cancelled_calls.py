@@ -26,7 +26,7 @@ from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server, start
 from tests.integration.conftest import GREY
 from tests.integration.doubling import write_doubling
-from tests.integration.gate import Gate, count_pending, write_gated
+from tests.integration.gate import CallGate, count_pending, write_gated
 from tests.samples import STREET
 from tests.waiting import until
 
@@ -44,19 +44,19 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def one_at_a_time(folder: Path) -> Iterator[Server]:
     options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=1)
-    with run_server(options, partial(write_gated, gate=Gate(folder), model=MODEL)) as server:
+    with run_server(options, partial(write_gated, gate=CallGate(folder), model=MODEL)) as server:
         yield server
 
 
 @pytest.fixture
-def gate(folder: Path) -> Iterator[Gate]:
-    gate = Gate(folder)
+def gate(folder: Path) -> Iterator[CallGate]:
+    gate = CallGate(folder)
     gate.close()
     yield gate
     gate.open()
 
 
-def count_cancelled(gate: Gate) -> int:
+def count_cancelled(gate: CallGate) -> int:
     """Return the number of calls at the gate that Triton has reported as cancelled."""
     return len(list(gate.folder.glob("*.cancelled")))
 
@@ -96,7 +96,7 @@ def read_texts(server: Server) -> list[str]:
         return [client.recognize(STREET).texts[0] for client in (first, second)]
 
 
-def hold_two(call: Callable[[Server], GiveUp], server: Server, gate: Gate) -> list[GiveUp]:
+def hold_two(call: Callable[[Server], GiveUp], server: Server, gate: CallGate) -> list[GiveUp]:
     """Send two calls: one is held in work, the other waits in the queue."""
     cancel_in_work = call(server)
     until(lambda: gate.count_waiting() == 1, "a call in work")
@@ -155,7 +155,7 @@ def call(url: str) -> int | str:
 
 
 def test_a_call_that_finds_the_queue_full_is_refused_at_once_and_all_others_answered(
-    one_at_a_time: Server, gate: Gate
+    one_at_a_time: Server, gate: CallGate
 ) -> None:
     options = one_at_a_time.options
     urls = [options.http_url, f"grpc://{options.grpc_url}"]
@@ -175,7 +175,7 @@ def test_a_call_that_finds_the_queue_full_is_refused_at_once_and_all_others_answ
 
 
 def test_a_server_is_not_told_to_end_before_a_call_in_work_is_answered(
-    one_at_a_time: Server, gate: Gate
+    one_at_a_time: Server, gate: CallGate
 ) -> None:
     """It must be the last test: the server ends."""
     look_times_s: list[float] = []  # at others

@@ -5,14 +5,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from plate_cameras.client import CamerasClient
+from tests.http_servers import QuietHandler, running_http
 
 
 @dataclass
-class Answer:
+class ScriptedAnswer:
     """An answer of the server; a stream ends after its pieces, unless it stays open."""
 
     pieces: Sequence[bytes] = ()
@@ -21,14 +22,14 @@ class Answer:
     stays_open: bool = False
 
 
-def to_answer(document: Any, status: int = 200) -> Answer:
+def to_answer(document: Any, status: int = 200) -> ScriptedAnswer:
     """Return an answer in JSON; it has no body where the document is None."""
     pieces = [] if document is None else [json.dumps(document).encode()]
-    return Answer(pieces, status, "application/json")
+    return ScriptedAnswer(pieces, status, "application/json")
 
 
 @dataclass
-class Request:
+class ScriptedRequest:
     """A request as the server got it; `body` is None where there was none."""
 
     method: str
@@ -39,25 +40,27 @@ class Request:
 
 
 @dataclass
-class Server:
+class ScriptedServer:
     """Gives each request the next answer, and records the requests."""
 
-    answers: list[Answer]
-    requests: list[Request] = field(default_factory=list)
+    answers: list[ScriptedAnswer]
+    requests: list[ScriptedRequest] = field(default_factory=list)
     url: str = ""
     end: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
-def serving(*answers: Answer) -> Iterator[Server]:
-    server = Server(list(answers))
+def serving(*answers: ScriptedAnswer) -> Iterator[ScriptedServer]:
+    server = ScriptedServer(list(answers))
 
-    class Handler(BaseHTTPRequestHandler):
+    class ScriptedHandler(QuietHandler, BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             document = json.loads(body) if body else None
             key, last_event = self.headers["authorization"], self.headers["last-event-id"]
-            server.requests.append(Request(self.command, self.path, document, key, last_event))
+            server.requests.append(
+                ScriptedRequest(self.command, self.path, document, key, last_event)
+            )
             answer = server.answers.pop(0)
             self.send_response(answer.status)
             self.send_header("content-type", answer.kind)
@@ -69,20 +72,16 @@ def serving(*answers: Answer) -> Iterator[Server]:
 
         do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815 - as http.server calls them
 
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
+    with running_http(ScriptedHandler) as http:
         server.url = f"127.0.0.1:{http.server_port}"
         yield server
         server.end.set()
-        http.shutdown()
-        thread.join()
 
 
 @contextmanager
-def asking(*answers: Answer, **options: Any) -> Iterator[tuple[Server, CamerasClient]]:
+def asking(
+    *answers: ScriptedAnswer, **options: Any
+) -> Iterator[tuple[ScriptedServer, CamerasClient]]:
     """Yield a server with answers and a client of it."""
     with serving(*answers) as server, CamerasClient(server.url, **options) as client:
         yield server, client

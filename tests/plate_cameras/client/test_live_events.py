@@ -20,7 +20,7 @@ from plate_cameras.client import (
     event_feed,
 )
 from plate_cameras.client.live_events import Block, BlockReader
-from tests.plate_cameras.client.scripted_server import Answer, asking, serving
+from tests.plate_cameras.client.scripted_server import ScriptedAnswer, asking, serving
 from tests.plate_cameras.client.test_records import PASS
 
 CAMERA = {
@@ -53,7 +53,7 @@ class Unhurried(CamerasClient):
 
 def test_passes_and_cameras_come_as_they_are() -> None:
     pieces = [event("pass.agreed", PASS, 7), b": heartbeat\n\n", event("camera", CAMERA)]
-    with asking(Answer(pieces), key="secret") as (server, client):
+    with asking(ScriptedAnswer(pieces), key="secret") as (server, client):
         events = client.events(camera=["gate", "yard"])
         assert server.requests == []
         first, second = next(events), next(events)
@@ -70,10 +70,10 @@ def test_passes_and_cameras_come_as_they_are() -> None:
 def test_a_lost_stream_goes_on_after_the_last_event() -> None:
     unready = b'{"detail": "the database cannot be used now"}'
     answers = (
-        Answer([event("pass.agreed", PASS, 7)]),
-        Answer([unready], status=503, kind="application/problem+json"),
-        Answer([b"id: 7\nretry: 3000\n\n"]),
-        Answer([event("pass.closed", PASS, 9)]),
+        ScriptedAnswer([event("pass.agreed", PASS, 7)]),
+        ScriptedAnswer([unready], status=503, kind="application/problem+json"),
+        ScriptedAnswer([b"id: 7\nretry: 3000\n\n"]),
+        ScriptedAnswer([event("pass.closed", PASS, 9)]),
     )
     with serving(*answers) as server, Unhurried(server.url) as client:
         events = client.events(after=5)
@@ -88,9 +88,11 @@ def test_a_service_that_is_away_for_long_is_asked_more_and_more_seldom(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(event_feed, "steady_s", itertools.count(0.0, 60.0).__next__)
-    away = Answer([b'{"detail": "the database cannot be used now"}'], 503, "application/json")
+    away = ScriptedAnswer(
+        [b'{"detail": "the database cannot be used now"}'], 503, "application/json"
+    )
     first, last = event("pass.agreed", PASS, 7), event("pass.closed", PASS, 9)
-    answers = (Answer([first]), *[away] * 4, Answer([last]))
+    answers = (ScriptedAnswer([first]), *[away] * 4, ScriptedAnswer([last]))
     with serving(*answers) as server, Unhurried(server.url) as client:
         events = client.events()
         assert [next(events).number, next(events).number] == [7, 9]
@@ -101,8 +103,8 @@ def test_a_service_that_is_away_for_long_is_asked_more_and_more_seldom(
 
 def test_a_key_that_has_ended_ends_the_events() -> None:
     answers = (
-        Answer([event("pass.agreed", PASS, 7)]),
-        Answer([b'{"detail": "wanted a valid key"}'], 401, "application/problem+json"),
+        ScriptedAnswer([event("pass.agreed", PASS, 7)]),
+        ScriptedAnswer([b'{"detail": "wanted a valid key"}'], 401, "application/problem+json"),
     )
     with serving(*answers) as server, Unhurried(server.url) as client:
         events = client.events()
@@ -114,17 +116,19 @@ def test_a_key_that_has_ended_ends_the_events() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "message"),
     [
-        pytest.param(Answer([b"{}"], 503), ServerError, "HTTP 503", id="no problem"),
-        pytest.param(Answer([b'{"detail": "full"}'], 429), Overloaded, "full", id="full"),
-        pytest.param(Answer([b"<html>"], kind="text/html"), ServerError, "HTTP 200", id="page"),
+        pytest.param(ScriptedAnswer([b"{}"], 503), ServerError, "HTTP 503", id="no problem"),
+        pytest.param(ScriptedAnswer([b'{"detail": "full"}'], 429), Overloaded, "full", id="full"),
         pytest.param(
-            Answer([b'{"detail": "no such path: /v1/events"}'], 404),
+            ScriptedAnswer([b"<html>"], kind="text/html"), ServerError, "HTTP 200", id="page"
+        ),
+        pytest.param(
+            ScriptedAnswer([b'{"detail": "no such path: /v1/events"}'], 404),
             RequestError,
             "--cameras",
             id="no cameras",
         ),
         pytest.param(
-            Answer([b"event: camera\ndata: {}\n\n"]),
+            ScriptedAnswer([b"event: camera\ndata: {}\n\n"]),
             ServerError,
             "no answer of events",
             id="no camera",
@@ -132,7 +136,7 @@ def test_a_key_that_has_ended_ends_the_events() -> None:
     ],
 )
 def test_the_first_connection_fails_as_other_calls(
-    answer: Answer, kind: type[Exception], message: str
+    answer: ScriptedAnswer, kind: type[Exception], message: str
 ) -> None:
     with serving(answer) as server, Unhurried(server.url) as client:
         with pytest.raises(kind, match=message):
@@ -142,7 +146,7 @@ def test_the_first_connection_fails_as_other_calls(
 
 def test_a_client_that_is_closed_ends_its_events() -> None:
     """Another thread waits for the next piece, which never arrives."""
-    answer = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
+    answer = ScriptedAnswer([event("pass.agreed", PASS, 7)], stays_open=True)
     with asking(answer) as (_, client):
         events = client.events()
         next(events)
@@ -155,7 +159,7 @@ def test_a_client_that_is_closed_ends_its_events() -> None:
 
 async def test_coroutines_follow_events_too() -> None:
     first, second = event("pass.agreed", PASS, 7), event("pass.closed", PASS, 8)
-    with serving(Answer([first]), Answer([second], stays_open=True)) as server:
+    with serving(ScriptedAnswer([first]), ScriptedAnswer([second], stays_open=True)) as server:
         async with (
             AsyncCamerasClient(server.url) as client,
             aclosing(client.events(after=1)) as events,
@@ -165,7 +169,7 @@ async def test_coroutines_follow_events_too() -> None:
 
 
 async def test_a_coroutine_that_is_cancelled_closes_its_stream() -> None:
-    answer = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
+    answer = ScriptedAnswer([event("pass.agreed", PASS, 7)], stays_open=True)
     with serving(answer) as server:
         async with AsyncCamerasClient(server.url) as client:
             events = client.events()

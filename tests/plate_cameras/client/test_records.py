@@ -17,7 +17,7 @@ from plate_cameras.client import (
     PassRecord,
     cameras_client,
 )
-from tests.plate_cameras.client.scripted_server import Request, asking, serving, to_answer
+from tests.plate_cameras.client.scripted_server import ScriptedRequest, asking, serving, to_answer
 
 MOSCOW = timezone(timedelta(hours=3))
 PASS = {
@@ -72,7 +72,7 @@ FAILED = OPENING | {"outcome": "failed", "reason": "no answer", "reason_code": "
 Call = Callable[[CamerasClient], object]
 
 
-def query_of(request: Request) -> list[tuple[str, str]]:
+def query_of(request: ScriptedRequest) -> list[tuple[str, str]]:
     return parse_qsl(urlsplit(request.path).query)
 
 

@@ -12,7 +12,7 @@ from starlette.types import Message
 
 
 @dataclass
-class OpenStream:
+class StreamedAnswer:
     """A request whose answer is a stream.
 
     Attributes:

@@ -32,7 +32,7 @@ GATE = make_gate(
 
 
 @dataclass
-class Vehicle:
+class SeenVehicle:
     """A vehicle in front of a camera. `earlier` counts the frames that agreed on each text."""
 
     pass_id: str
@@ -113,7 +113,7 @@ class WorldStore:
 
 
 @dataclass(frozen=True)
-class Request:
+class RelayRequest:
     """A request that reached a relay."""
 
     at_s: float

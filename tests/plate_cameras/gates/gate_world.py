@@ -20,7 +20,13 @@ from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import GateOpening
-from tests.plate_cameras.gates.driveway import CAMERAS, GATE, Request, Vehicle, WorldStore
+from tests.plate_cameras.gates.driveway import (
+    CAMERAS,
+    GATE,
+    RelayRequest,
+    SeenVehicle,
+    WorldStore,
+)
 from tests.plate_cameras.gates.known_vehicles import make_pass
 from tests.virtual_time import VirtualLoop
 
@@ -71,8 +77,8 @@ class GateWorld:
         self.gate = GATE
         self.mood = "well"
         self.is_blind = False
-        self.vehicles: dict[str, Vehicle] = {}
-        self.requests: list[Request] = []
+        self.vehicles: dict[str, SeenVehicle] = {}
+        self.requests: list[RelayRequest] = []
         self.openings: list[GateOpening] = []
         self.faults: list[str] = []
         self.fresh_at_s = 0.0
@@ -83,7 +89,7 @@ class GateWorld:
 
     def appear(self, text: str, camera: str = "gate", **changes: Any) -> str:
         self.number += 1
-        vehicle = Vehicle(f"pass-{self.number}", camera, text, **changes)
+        vehicle = SeenVehicle(f"pass-{self.number}", camera, text, **changes)
         self.vehicles[vehicle.pass_id] = vehicle
         self._tell(vehicle, "agreed")
         return vehicle.pass_id
@@ -158,7 +164,7 @@ class GateWorld:
     def now_s(self) -> float:
         return self.loop.time()
 
-    def obstacle(self, gate: Gate, vehicle: Vehicle, entries: dict[str, ListEntry]) -> str:
+    def obstacle(self, gate: Gate, vehicle: SeenVehicle, entries: dict[str, ListEntry]) -> str:
         """Return the reason why a vehicle may not enter now; empty if it may."""
         checks = {
             "camera": vehicle.camera in gate.cameras,
@@ -224,7 +230,7 @@ class GateWorld:
     def note_request(self, gate: Gate, request: OpeningRequest) -> None:
         self.judge_attempt(gate, request)
         texts = (request.text, request.entry_text)
-        self.requests.append(Request(self.now_s, request.gate, request.pass_id, texts))
+        self.requests.append(RelayRequest(self.now_s, request.gate, request.pass_id, texts))
         self.store.requested_s[request.pass_id] = self.now_s
 
     # How it works
@@ -232,7 +238,7 @@ class GateWorld:
     def run(self, coroutine: Any) -> None:
         self.loop.run_until_complete(coroutine)
 
-    def _tell(self, vehicle: Vehicle, kind: Any) -> None:
+    def _tell(self, vehicle: SeenVehicle, kind: Any) -> None:
         if kind != "closed" and not (self.is_blind or vehicle.is_hidden):
             vehicle.shown_s = self.now_s
         looks = max(vehicle.agreeing, 1)

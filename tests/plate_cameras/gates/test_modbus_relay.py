@@ -70,27 +70,18 @@ async def test_a_relay_that_ends_its_pulse_is_only_switched_on(free_port: int) -
     assert not relay.needs_off
 
 
-async def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> None:
-    relay = ModbusRelay(make_modbus_gate(free_port, unit="3"), {})
-    with pytest.raises(NotSwitchedError, match="cannot connect"):
-        await relay.switch_on(REQUEST)
-    async with serving(free_port) as writes:
-        await relay.switch_on(REQUEST)
-        await relay.close()
-    assert writes == [(3, 0, True)]
-
-
-async def test_a_coil_that_may_be_on_is_switched_off_after_an_opening_that_failed(
-    free_port: int,
+@pytest.mark.parametrize("opens_again", [True, False])
+async def test_a_relay_that_was_away_is_found_again_and_left_off(
+    free_port: int, *, opens_again: bool
 ) -> None:
-    """A process that was killed may have left it on."""
+    """A process that was killed may have left its coil on."""
     relay = ModbusRelay(make_modbus_gate(free_port, unit="3"), {})
     with pytest.raises(NotSwitchedError, match="cannot connect"):
         await relay.switch_on(REQUEST)
     async with serving(free_port) as writes:
-        await relay.prepare()
+        await (relay.switch_on(REQUEST) if opens_again else relay.prepare())
         await relay.close()
-    assert writes == [(3, 0, False)]
+    assert writes == [(3, 0, opens_again)]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Coroutine
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +14,7 @@ from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.service import background
 from plate_cameras.service.background import EVENT_LOOP, STALLED_S, Health
 from tests.plate_cameras.samples import make_event
+from tests.plate_cameras.streams import beside
 from tests.virtual_time import run_virtually, virtually
 
 SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),))
@@ -26,18 +26,6 @@ FAILURES = [
     OSError(28, "No space left on device"),
     RuntimeError("can't start new thread"),
 ]
-
-
-@asynccontextmanager
-async def running(coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run a coroutine beside a `with` block."""
-    task = asyncio.create_task(coroutine)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 class FailingStore:
@@ -72,7 +60,7 @@ class FailingStore:
 
 def run_for(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
     async def run() -> None:
-        async with running(coroutine):
+        async with beside(coroutine):
             await asyncio.sleep(seconds)
 
     run_virtually(run())

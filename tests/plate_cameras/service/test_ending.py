@@ -2,17 +2,16 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from plate_cameras.service.ending import Closing, Ending, run_until_asked
+from tests.child_python import run_python
 from tests.virtual_time import run_virtually, virtually
 
 
-class Process:
+class EndingProcess:
     """The output and the end of a process."""
 
     def __init__(self, limit_s: float = 0.05, tell_s: float = 0.01) -> None:
@@ -28,7 +27,7 @@ class Process:
 
 
 def test_a_hanging_end_is_told_and_limited() -> None:
-    process = Process()
+    process = EndingProcess()
     with process.ending.limit():
         process.ending.ask()
         assert process.has_ended.wait(10)
@@ -41,7 +40,7 @@ def test_a_hanging_end_is_told_and_limited() -> None:
 
 
 def test_a_quick_end_says_nothing() -> None:
-    process = Process(limit_s=60, tell_s=60)
+    process = EndingProcess(limit_s=60, tell_s=60)
     with process.ending.limit():
         process.ending.ask()
     assert (process.messages, process.status) == ([], None)
@@ -59,22 +58,20 @@ with ending.limit(), ending.calling(lambda: print("asked", flush=True)):
     signal.raise_signal(signal.SIGINT)
     print("still here")
 """
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
-    )
+    process = run_python(code, check=False, timeout=60)
     assert (process.returncode, process.stdout) == (1, "asked\ngoes on\n")
     assert process.stderr == "plates: ended at once by a second signal, without the store\n"
 
 
 def test_signals_are_as_before_after_the_end() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with Process().ending.limit():
+    with EndingProcess().ending.limit():
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_description_that_fails_does_not_lift_the_limit() -> None:
-    process = Process()
+    process = EndingProcess()
     process.ending.describe = lambda: [][0]
     with process.ending.limit():
         process.ending.ask()

@@ -18,7 +18,7 @@ GOOD = '[[cameras]]\nname = "gate"\nurl = "rtsp://10.0.0.5/"\n'
 SINK = '\n[[sinks]]\nname = "erp"\ntype = "webhook"\nurl = "https://erp.example/"\n'
 
 
-class Site:
+class ReloadedFile:
     """A file of cameras, and the results of its changes."""
 
     def __init__(self, file: Path, *failures: Exception) -> None:
@@ -45,11 +45,11 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path / "CAMERAS.toml")
+def site(tmp_path: Path) -> ReloadedFile:
+    return ReloadedFile(tmp_path / "CAMERAS.toml")
 
 
-def test_a_change_is_taken_over_and_told(site: Site) -> None:
+def test_a_change_is_taken_over_and_told(site: ReloadedFile) -> None:
     site.look()
     assert not site.configurations
     site.write(GOOD + "# changed\n")
@@ -58,7 +58,7 @@ def test_a_change_is_taken_over_and_told(site: Site) -> None:
     assert site.messages == [f"reloaded {site.file}: 1 cameras"]
 
 
-def test_a_change_during_the_start_is_taken_over(site: Site) -> None:
+def test_a_change_during_the_start_is_taken_over(site: ReloadedFile) -> None:
     target = read_target([str(site.file)], is_once=False)
     site.write(GOOD + "# changed\n")
     site.reloader = Reloader(site.file, site.apply, site.messages.append, target.stamp)
@@ -66,11 +66,11 @@ def test_a_change_during_the_start_is_taken_over(site: Site) -> None:
     assert len(site.configurations) == 1
 
 
-def vanish(site: Site) -> None:
+def vanish(site: ReloadedFile) -> None:
     site.file.unlink()
 
 
-def become_a_folder(site: Site) -> None:
+def become_a_folder(site: ReloadedFile) -> None:
     site.file.unlink()
     site.file.mkdir()
 
@@ -87,7 +87,7 @@ def become_a_folder(site: Site) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_is_told_once_and_changes_nothing(
-    site: Site, damage: Callable[[Site], None], reason: str
+    site: ReloadedFile, damage: Callable[[ReloadedFile], None], reason: str
 ) -> None:
     damage(site)
     site.look()
@@ -98,7 +98,9 @@ def test_a_file_that_cannot_be_read_is_told_once_and_changes_nothing(
 
 
 def test_a_part_that_cannot_be_made_is_told_with_its_line(tmp_path: Path) -> None:
-    site = Site(tmp_path / "CAMERAS.toml", SettingsError("sink erp: wanted a secret, got none"))
+    site = ReloadedFile(
+        tmp_path / "CAMERAS.toml", SettingsError("sink erp: wanted a secret, got none")
+    )
     site.write(GOOD + SINK)
     site.look()
     message = f"not reloaded: {site.file}: sink erp: wanted a secret, got none (at line 5)"
@@ -111,7 +113,7 @@ def test_a_part_that_cannot_be_made_is_told_with_its_line(tmp_path: Path) -> Non
 def test_what_may_work_later_is_tried_again_without_another_change(
     tmp_path: Path, error: Exception
 ) -> None:
-    site = Site(tmp_path / "CAMERAS.toml", error, error)
+    site = ReloadedFile(tmp_path / "CAMERAS.toml", error, error)
     site.write(GOOD + "\n")
     site.look()
     site.look()

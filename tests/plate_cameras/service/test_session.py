@@ -28,7 +28,7 @@ from plate_cameras.watching.event_writer import EventWriter
 from tests.plate_cameras.samples import make_event
 from tests.plate_cameras.service.failing_stream import FailingStream
 from tests.plate_cameras.sinks.test_webhook import SECRET, Erp
-from tests.plate_cameras.streams import wait
+from tests.plate_cameras.streams import beside, wait
 from tests.plate_cameras.watching.fakes import ScriptedService
 from tests.waiting import until
 
@@ -75,7 +75,7 @@ def test_a_touch_of_the_file_enables_a_sink_whose_receiver_was_gone(
         file.write_text(CAMERAS.format(url=url, secret=SECRET))
         configuration = read_configuration(file)
         store.write([make_event()], configuration.sinks)
-        async with running(plan_of(configuration, store, file)):
+        async with beside(watch(plan_of(configuration, store, file))):
             await wait(lambda: "wants no more events" in caplog.text, "a receiver that is gone")
             later_s = file.stat().st_mtime + 5
             os.utime(file, (later_s, later_s))
@@ -89,7 +89,7 @@ def test_a_touch_of_the_file_enables_a_sink_whose_receiver_was_gone(
 async def test_passes_that_a_killed_watch_left_open_are_closed(store: PassStore) -> None:
     others = make_event("agreed", id_="other", camera="yard")
     store.write([make_event("agreed", id_="left"), others], [])
-    async with running(plan_of(NO_SINKS, store)):
+    async with beside(watch(plan_of(NO_SINKS, store))):
         await wait(lambda: progress_of(store, "left") == "closed", "a pass that is closed")
     assert progress_of(store, "other") == "agreed"
 
@@ -277,14 +277,3 @@ async def session_of(plan: Watch) -> AsyncIterator[Session]:
 
 def progress_of(store: PassStore, pass_id: str) -> str:
     return store.get(pass_id, Requester("test", "test")).found_pass.progress
-
-
-@asynccontextmanager
-async def running(plan: Watch) -> AsyncIterator[None]:
-    task = asyncio.create_task(watch(plan))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task

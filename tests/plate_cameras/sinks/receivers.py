@@ -95,7 +95,7 @@ def ids(*numbers: int) -> list[str]:
     return [f"pass-{number}-closed" for number in numbers]
 
 
-class Site:
+class SinkSite:
     """One sink with deliveries, and clocks."""
 
     def __init__(self, receiver: ScriptedReceiver, deliveries: int | Sequence[Delivery]) -> None:

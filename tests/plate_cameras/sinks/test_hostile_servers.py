@@ -26,7 +26,7 @@ FILLER = b"x" * 65536
 LIMIT_S = 0.3
 
 
-class Server:
+class ScriptServer:
     """A server on this machine that answers each connection by a script.
 
     Attributes:
@@ -106,7 +106,7 @@ def send(make: Callable[[int], Receiver], answer: Answer) -> int:
     """Send one event; return the number of bytes that the client accepted."""
 
     async def run() -> int:
-        server = Server(answer)
+        server = ScriptServer(answer)
         async with server.running():
             receiver = make(server.port)
             try:
@@ -144,7 +144,7 @@ def test_the_body_of_an_answer_is_not_read() -> None:
 
 async def test_cookies_are_not_kept() -> None:
     cookies = b"".join(b"set-cookie: c%d=%s\r\n" % (at, b"v" * 4000) for at in range(50))
-    server = Server(script(STATUS + cookies + b"connection: close\r\n\r\n"))
+    server = ScriptServer(script(STATUS + cookies + b"connection: close\r\n\r\n"))
     async with server.running():
         receiver = make_webhook(server.port, "localhost")
         await receiver.send(DELIVERY)
@@ -162,7 +162,7 @@ def test_a_broker_that_says_nothing_is_a_failure_and_is_left(greeting: bytes) ->
 
 
 async def test_a_broker_that_an_impatient_caller_leaves_is_disconnected() -> None:
-    server = Server(script(CONNACK))
+    server = ScriptServer(script(CONNACK))
     async with server.running():
         receiver = make_mqtt(server.port)
         sending = asyncio.create_task(receiver.send(DELIVERY))

@@ -4,7 +4,6 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,14 +20,6 @@ from tests.plate_cameras.sinks.receivers import ActingReceiver, ScriptedReceiver
 from tests.waiting import until
 
 DELIVERY = make_delivery(1)
-
-
-@pytest.fixture
-def release() -> Iterator[threading.Event]:
-    """Return an event that releases blocked receivers; it is set at the end of the test."""
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 def thread_names() -> list[str]:

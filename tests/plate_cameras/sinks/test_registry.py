@@ -19,7 +19,7 @@ from tests.plate_cameras.sinks.receivers import make_delivery
 RECEIVED: list[str] = []
 
 
-class Printer:
+class ForeignSink:
     """A sink of another distribution."""
 
     def __init__(self, sink: Sink) -> None:
@@ -54,7 +54,7 @@ def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def _load(entry_point: metadata.EntryPoint) -> Any:
     if entry_point.name == "lost":
         raise ModuleNotFoundError("No module named 'no_such_module'")
-    return Printer
+    return ForeignSink
 
 
 def test_every_built_in_type_has_a_receiver() -> None:

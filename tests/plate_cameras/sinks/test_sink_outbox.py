@@ -20,7 +20,7 @@ from tests.plate_cameras.sinks.receivers import (
     AWAY,
     ActingReceiver,
     ScriptedReceiver,
-    Site,
+    SinkSite,
     ids,
     make_delivery,
     until_so,
@@ -39,7 +39,7 @@ from tests.waiting import until
 def test_accepted_events_are_recorded_together(
     receiver: ScriptedReceiver, sizes: list[int]
 ) -> None:
-    site = Site(receiver, 30)
+    site = SinkSite(receiver, 30)
     site.deliver()
     assert site.outbox.confirmations == sizes
 
@@ -55,7 +55,7 @@ def test_nothing_is_sent_that_could_end_after_its_lease(
     async def take_long() -> None:
         site.steady_s += takes_s
 
-    site = Site(ActingReceiver(take_long, at_once), 10)
+    site = SinkSite(ActingReceiver(take_long, at_once), 10)
     assert site.deliver() == 0
     assert len(site.receiver.received_ids) == count
     assert len(site.outbox.claim("erp", 99, site.now_s, 60)) == 10 - count
@@ -66,7 +66,7 @@ async def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixtur
         if name == "claim" and site.outbox.calls[name] < 4:
             raise StoreUnavailable("away")
 
-    site = Site(ScriptedReceiver(), 1)
+    site = SinkSite(ScriptedReceiver(), 1)
     site.outbox.before = fail
     async with site.running():
         await until_so(lambda: site.queue.wake() or len(caplog.messages) == 2)
@@ -78,45 +78,37 @@ async def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixtur
 
 
 @pytest.fixture
-def may_go() -> Iterator[threading.Event]:
-    """Return the event that lets claims of the hanging site go on."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture
-def hanging(monkeypatch: pytest.MonkeyPatch, may_go: threading.Event) -> Site:
+def hanging(monkeypatch: pytest.MonkeyPatch, release: threading.Event) -> SinkSite:
     """Return a site with one event, after a claim that exceeded the sink's timeout."""
     monkeypatch.setattr(outbox_module, "LIMIT_S", 0.05)
-    site = Site(ScriptedReceiver(), 1)
-    site.outbox.before = lambda name: name == "claim" and may_go.wait(60)
+    site = SinkSite(ScriptedReceiver(), 1)
+    site.outbox.before = lambda name: name == "claim" and release.wait(60)
     with pytest.raises(OutboxTimeout, match=r"no answer of the database within 0\.05 s"):
         site.deliver()
     return site
 
 
 def test_a_claim_that_hangs_is_not_repeated_and_is_given_back_without_the_sink(
-    hanging: Site, may_go: threading.Event
+    hanging: SinkSite, release: threading.Event
 ) -> None:
     with pytest.raises(OutboxTimeout):
         hanging.deliver()
     assert (hanging.outbox.calls["claim"], hanging.outbox.next_due_s("erp")) == (1, 0.0)
-    may_go.set()
+    release.set()
     until(lambda: hanging.outbox.next_due_s("erp") == 1000.0, "a delivery that is given back")
 
 
 def test_a_sink_goes_on_when_an_outbox_answers_again(
-    hanging: Site, may_go: threading.Event, monkeypatch: pytest.MonkeyPatch
+    hanging: SinkSite, release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_go.set()
+    release.set()
     monkeypatch.setattr(outbox_module, "LIMIT_S", 20)
     hanging.deliver()
     assert hanging.receiver.received_ids == ids(0)
 
 
 def test_what_was_not_sent_is_given_back_once_and_rests_with_the_sink() -> None:
-    site = Site(ScriptedReceiver(AWAY, AWAY), 5)
+    site = SinkSite(ScriptedReceiver(AWAY, AWAY), 5)
     rest_s = site.deliver()
     assert rest_s > 0
     assert site.outbox.calls["release"] == 3
@@ -127,7 +119,7 @@ def test_what_was_not_sent_is_given_back_once_and_rests_with_the_sink() -> None:
 
 
 def test_failed_events_are_made_due_once_when_the_receiver_answers_again() -> None:
-    site = Site(ScriptedReceiver(AWAY, AWAY), 30)
+    site = SinkSite(ScriptedReceiver(AWAY, AWAY), 30)
     for after_s in (0, 5, 0):
         site.deliver(after_s)
     assert site.outbox.calls["hasten"] == 1
@@ -135,7 +127,7 @@ def test_failed_events_are_made_due_once_when_the_receiver_answers_again() -> No
 
 async def test_an_idle_sink_asks_the_outbox_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
-    site = Site(ScriptedReceiver(), 0)
+    site = SinkSite(ScriptedReceiver(), 0)
     async with site.running():
         await asyncio.sleep(0.2)
     assert site.outbox.calls["claim"] == 1

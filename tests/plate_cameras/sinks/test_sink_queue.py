@@ -15,7 +15,7 @@ from tests.plate_cameras.sinks.receivers import (
     AWAY,
     ActingReceiver,
     ScriptedReceiver,
-    Site,
+    SinkSite,
     hang,
     ids,
     make_delivery,
@@ -23,7 +23,7 @@ from tests.plate_cameras.sinks.receivers import (
 
 
 def test_events_are_delivered_in_their_order_and_counted_seldom() -> None:
-    site = Site(ScriptedReceiver(), 30)
+    site = SinkSite(ScriptedReceiver(), 30)
     assert [site.deliver() for _ in range(3)] == [0, 0, 0]
     assert site.receiver.received_ids == ids(*range(30))
     assert (site.outbox.calls["waiting"], site.queue.status.waiting) == (1, 30)
@@ -33,7 +33,7 @@ def test_events_are_delivered_in_their_order_and_counted_seldom() -> None:
 
 
 def test_one_bad_event_does_not_stop_the_others() -> None:
-    site = Site(ScriptedReceiver(DeliveryError("status 400")), 3)
+    site = SinkSite(ScriptedReceiver(DeliveryError("status 400")), 3)
     site.deliver()
     assert site.receiver.received_ids == ids(1, 2)
     assert not site.queue.is_resting
@@ -43,13 +43,13 @@ def test_one_bad_event_does_not_stop_the_others() -> None:
 
 
 def test_some_bad_events_among_good_ones_are_no_outage() -> None:
-    site = Site(ScriptedReceiver(AWAY, AWAY, at_once=4), 8)
+    site = SinkSite(ScriptedReceiver(AWAY, AWAY, at_once=4), 8)
     site.deliver()
     assert (len(site.receiver.received_ids), site.queue.is_resting) == (6, False)
 
 
 def test_a_sink_that_is_away_rests_longer_and_longer_and_loses_nothing() -> None:
-    site = Site(ScriptedReceiver(*[AWAY] * 40), 25)
+    site = SinkSite(ScriptedReceiver(*[AWAY] * 40), 25)
     pauses = [site.deliver()]
     assert site.queue.is_resting
     for _ in range(60):
@@ -60,7 +60,7 @@ def test_a_sink_that_is_away_rests_longer_and_longer_and_loses_nothing() -> None
 
 
 def test_several_failures_at_once_are_one_outage() -> None:
-    site = Site(ScriptedReceiver(*[AWAY] * 4, at_once=4), 10)
+    site = SinkSite(ScriptedReceiver(*[AWAY] * 4, at_once=4), 10)
     assert 2.5 <= site.deliver() <= 5
     assert (site.queue.is_resting, site.queue.status.failed_attempts) == (True, 4)
     site.deliver(after_s=60)
@@ -68,7 +68,7 @@ def test_several_failures_at_once_are_one_outage() -> None:
 
 
 def test_a_receiver_may_ask_for_a_pause() -> None:
-    site = Site(ScriptedReceiver(DeliveryError("busy", retry_after_s=90)), 1)
+    site = SinkSite(ScriptedReceiver(DeliveryError("busy", retry_after_s=90)), 1)
     assert site.deliver() == 90
     site.deliver(after_s=89)
     assert site.receiver.received_ids == []
@@ -89,7 +89,7 @@ def test_a_receiver_may_ask_for_a_pause() -> None:
 def test_a_receiver_that_is_gone_gets_no_more_until_it_is_enabled(
     receiver: ScriptedReceiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    site = Site(receiver, [replace(make_delivery(number), attempts=9) for number in range(9)])
+    site = SinkSite(receiver, [replace(make_delivery(number), attempts=9) for number in range(9)])
     site.deliver()
     received_ids = [*receiver.received_ids]
     assert site.deliver(after_s=60) > 0
@@ -113,7 +113,7 @@ def test_an_event_is_given_up_and_told_when_it_is_old_and_was_tried_often(
     attempts: int, age_s: float, *, is_given_up: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     old = replace(make_delivery(0), attempts=attempts)
-    site = Site(ScriptedReceiver(AWAY), [old, make_delivery(1)])
+    site = SinkSite(ScriptedReceiver(AWAY), [old, make_delivery(1)])
     site.now_s = age_s
     site.deliver()
     assert site.receiver.received_ids == ids(1)
@@ -123,7 +123,7 @@ def test_an_event_is_given_up_and_told_when_it_is_old_and_was_tried_often(
 
 
 def test_an_event_that_cannot_be_delivered_is_given_up_at_once() -> None:
-    site = Site(ScriptedReceiver(Undeliverable("too large")), 2)
+    site = SinkSite(ScriptedReceiver(Undeliverable("too large")), 2)
     site.deliver()
     assert site.receiver.received_ids == ids(1)
     assert (site.queue.status.abandoned, site.queue.is_resting) == (1, False)
@@ -131,7 +131,7 @@ def test_an_event_that_cannot_be_delivered_is_given_up_at_once() -> None:
 
 def test_what_fails_is_told_once_and_when_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
     refusal, busy = DeliveryError("cannot post: Connection refused"), DeliveryError("busy")
-    site = Site(ScriptedReceiver(refusal, refusal, refusal, busy), 9)
+    site = SinkSite(ScriptedReceiver(refusal, refusal, refusal, busy), 9)
     site.deliver()
     status = site.queue.status
     assert (status.last_error, status.failure) == (str(refusal), "cannot post")
@@ -155,7 +155,7 @@ def test_the_pauses_of_an_event_grow_to_half_a_day(monkeypatch: pytest.MonkeyPat
 
 def find_pause_s(attempts: int) -> float:
     """Return the seconds until an event is due again after a further failure."""
-    site = Site(ScriptedReceiver(AWAY), [replace(make_delivery(0), attempts=attempts)])
+    site = SinkSite(ScriptedReceiver(AWAY), [replace(make_delivery(0), attempts=attempts)])
     site.deliver()
     return site.outbox.next_due_s("erp") - site.now_s
 
@@ -183,7 +183,7 @@ def test_whatever_a_receiver_does_is_a_failed_attempt(
     receiver: ScriptedReceiver, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiver_module, "SEND_LIMIT_S", 0.05)
-    site = Site(receiver, 1)
+    site = SinkSite(receiver, 1)
     site.deliver()
     assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, reason)
     assert site.outbox.claim("erp", 9, site.now_s + 5, 60) != []
@@ -193,7 +193,7 @@ def test_a_receiver_that_hangs_while_nothing_waits_does_not_hold_the_sink(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(receiver_module, "SEND_LIMIT_S", 0.05)
-    site = Site(ScriptedReceiver(), 0)
+    site = SinkSite(ScriptedReceiver(), 0)
     monkeypatch.setattr(site.receiver, "idle", hang)
     site.deliver()
     site.outbox.add([make_delivery(1)])

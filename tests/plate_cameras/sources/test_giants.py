@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import re
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from plate_cameras.sources.children import COMMAND
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.status import Limits
+from tests.child_python import run_python
 from tests.plate_cameras.clips import claim_size, street
 from tests.plate_cameras.servers import HttpCamera
 from tests.plate_cameras.streams import take, wait
@@ -190,9 +190,7 @@ def test_a_decoder_may_take_no_more_than_its_memory() -> None:
         "try: bytearray(100 << 20)\n"
         "except MemoryError: print('refused')"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    process = run_python(code)
     assert process.stdout == "refused\n"
 
 

@@ -21,6 +21,7 @@ from plate_cameras.sources.network.addresses import address_of
 from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.snapshots import SnapshotCapture
 from plate_cameras.sources.status import Limits
+from tests.http_servers import QuietHandler
 from tests.plate_cameras.clips import announce_png, street
 from tests.plate_cameras.streams import take, wait
 
@@ -31,7 +32,7 @@ REALM, NONCE = "camera", "7ypf"
 
 
 @dataclass
-class Still:
+class StillCamera:
     """A camera that sends its picture once for each request.
 
     Attributes:
@@ -59,9 +60,9 @@ class Still:
         return cv2.imencode(suffix, frames[index])[1].tobytes()
 
 
-class Handler(BaseHTTPRequestHandler):
+class StillHandler(QuietHandler, BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    camera: Still
+    camera: StillCamera
 
     def do_GET(self) -> None:
         camera = self.camera
@@ -76,9 +77,6 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             camera.now -= 1
 
-    def log_message(self, *_: object) -> None:
-        """Write no log."""
-
 
 def send(handler: BaseHTTPRequestHandler, status: int, body: bytes = b"", **headers: str) -> None:
     handler.send_response(status)
@@ -89,11 +87,11 @@ def send(handler: BaseHTTPRequestHandler, status: int, body: bytes = b"", **head
     handler.wfile.write(body)
 
 
-def send_picture(handler: Handler) -> None:
+def send_picture(handler: StillHandler) -> None:
     send(handler, 200, handler.camera.picture(handler.path), Content_Type="image/jpeg")
 
 
-def want_basic(handler: Handler) -> None:
+def want_basic(handler: StillHandler) -> None:
     login = b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     if handler.headers.get("Authorization") == f"Basic {login}":
         send_picture(handler)
@@ -101,7 +99,7 @@ def want_basic(handler: Handler) -> None:
         send(handler, 401, WWW_Authenticate=f'Basic realm="{REALM}"')
 
 
-def want_digest(handler: Handler) -> None:
+def want_digest(handler: StillHandler) -> None:
     header = handler.headers.get("Authorization", "")
     pairs = (part.strip().split("=", 1) for part in header.removeprefix("Digest ").split(","))
     fields = {name: value.strip('"') for name, value in (pair for pair in pairs if len(pair) == 2)}
@@ -120,9 +118,9 @@ def md5(text: str) -> str:
 
 
 @pytest.fixture
-def still() -> Iterator[Still]:
-    camera = Still()
-    handler = type("HandlerOfStill", (Handler,), {"camera": camera})
+def still() -> Iterator[StillCamera]:
+    camera = StillCamera()
+    handler = type("HandlerOfStill", (StillHandler,), {"camera": camera})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads, server.block_on_close = True, False
         camera.port = server.server_address[1]
@@ -132,7 +130,7 @@ def still() -> Iterator[Still]:
 
 
 @pytest.mark.server
-async def test_a_picture_is_requested_at_the_rate_of_looks(still: Still) -> None:
+async def test_a_picture_is_requested_at_the_rate_of_looks(still: StillCamera) -> None:
     async with Decoders(limits=QUICK) as decoders:
         stream = decoders.open(Camera("gate", still.url(), looks_per_s=5))
         frames, status = await take(stream, 8), stream.status
@@ -143,7 +141,7 @@ async def test_a_picture_is_requested_at_the_rate_of_looks(still: Still) -> None
     assert (status.state, status.reconnects) == ("playing", 0)
 
 
-def take_one(still: Still, path: str = "picture", user: str = "") -> list[int]:
+def take_one(still: StillCamera, path: str = "picture", user: str = "") -> list[int]:
     """Return the widths of the frames of one picture."""
     address = address_of(Camera("gate", still.url(path, user)), QUICK)
     with SnapshotCapture(address, 10, 5.0) as capture:
@@ -154,12 +152,12 @@ def take_one(still: Still, path: str = "picture", user: str = "") -> list[int]:
 
 
 @pytest.mark.parametrize("path", ["picture.png", "picture.webp", "picture.bmp"])
-def test_pictures_of_other_formats_are_decoded(still: Still, path: str) -> None:
+def test_pictures_of_other_formats_are_decoded(still: StillCamera, path: str) -> None:
     assert take_one(still, path) == [320]
 
 
 @pytest.mark.server
-async def test_a_camera_that_rests_or_fails_is_told_and_requested_again(still: Still) -> None:
+async def test_a_camera_that_rests_or_fails_is_told_and_requested_again(still: StillCamera) -> None:
     async with Decoders(limits=QUICK) as decoders:
         stream = decoders.open(Camera("gate", still.url(), looks_per_s=10))
         await take(stream, 1)
@@ -178,7 +176,7 @@ async def test_a_camera_that_rests_or_fails_is_told_and_requested_again(still: S
 
 @pytest.mark.parametrize("answer", [want_basic, want_digest])
 def test_logins_with_any_password_work(
-    still: Still, answer: Callable[[Handler], None], capfd: pytest.CaptureFixture[str]
+    still: StillCamera, answer: Callable[[StillHandler], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     still.answer = answer
     assert take_one(still, user=WRITTEN) == [320]
@@ -186,7 +184,10 @@ def test_logins_with_any_password_work(
 
 
 def fail(
-    still: Still, answer: Callable[[Handler], None], user: str = WRITTEN, timeout_s: float = 5.0
+    still: StillCamera,
+    answer: Callable[[StillHandler], None],
+    user: str = WRITTEN,
+    timeout_s: float = 5.0,
 ) -> str:
     """Return the error of a request."""
     still.answer = answer
@@ -204,21 +205,21 @@ def fail(
     return message
 
 
-def drip(handler: Handler) -> None:
+def drip(handler: StillHandler) -> None:
     """Send one byte of the headers again and again."""
     for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000:
         handler.wfile.write(bytes([byte]))
         time.sleep(0.05)
 
 
-def send_much(handler: Handler) -> None:
+def send_much(handler: StillHandler) -> None:
     handler.send_response(200)
     handler.end_headers()
     for _ in range(40):
         handler.wfile.write(bytes(1_000_000))
 
 
-def answer_with(status: int, body: bytes = b"", **headers: str) -> Callable[[Handler], None]:
+def answer_with(status: int, body: bytes = b"", **headers: str) -> Callable[[StillHandler], None]:
     return lambda handler: send(handler, status, body, **headers)
 
 
@@ -257,13 +258,13 @@ def answer_with(status: int, body: bytes = b"", **headers: str) -> Callable[[Han
     ],
 )
 def test_an_answer_that_is_no_picture_is_told(
-    still: Still, answer: Callable[[Handler], None], message: str
+    still: StillCamera, answer: Callable[[StillHandler], None], message: str
 ) -> None:
     assert message in fail(still, answer, timeout_s=0.5 if answer is drip else 5.0)
 
 
-def test_a_redirect_on_the_same_host_is_followed(still: Still) -> None:
-    def redirect(handler: Handler) -> None:
+def test_a_redirect_on_the_same_host_is_followed(still: StillCamera) -> None:
+    def redirect(handler: StillHandler) -> None:
         if handler.path == "/elsewhere":
             send_picture(handler)
         else:
@@ -273,6 +274,6 @@ def test_a_redirect_on_the_same_host_is_followed(still: Still) -> None:
     assert take_one(still) == [320]
 
 
-def test_a_wrong_password_is_sent_once_a_request(still: Still) -> None:
+def test_a_wrong_password_is_sent_once_a_request(still: StillCamera) -> None:
     assert "user name or password are wrong" in fail(still, want_basic, "admin:wrong@")
     assert len(still.requests) == 2

@@ -15,27 +15,22 @@ from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import METADATA
-from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
+from tests.plate_cameras.store.postgresql_server import (
+    QuickPostgres,
+    running_postgresql,
+)
 from tests.plate_cameras.store.stored_events import NOW_S
 from tests.virtual_time import Clock
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[PostgresqlServer]:
-    programs = find_programs()
-    if programs is None:
-        pytest.skip(MISSING)
-    server = PostgresqlServer(programs)
-    try:
-        server.create()
-        server.start()
-        yield server
-    finally:
-        server.remove()
+def server() -> Iterator[QuickPostgres]:
+    with running_postgresql() as new_server:
+        yield new_server
 
 
 @pytest.fixture(scope="session")
-def shared_url(server: PostgresqlServer) -> str:
+def shared_url(server: QuickPostgres) -> str:
     """Return a database with tables, which tests use one after the other."""
     url = server.create_database("shared")
     _make_tables(url)

@@ -17,11 +17,11 @@ from plate_cameras.store.writing.spool import Spool
 from plate_cameras.store.writing.unclosed_passes import SETTLED_S, UnclosedPasses
 from tests.plate_cameras.store.simulated_site import (
     Crash,
-    OpenPass,
     PreparedWriter,
+    SimulatedPass,
     SimulatedSite,
-    Vehicle,
-    Watcher,
+    SimulatedVehicle,
+    SimulatedWatcher,
     see_again,
 )
 from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event, read_rows
@@ -33,16 +33,16 @@ DELIVERY_S = 30.0
 UNCLOSED_S = SETTLED_S + 1
 
 
-class World:
+class PassWorld:
     """The simulation, with clocks that the test moves."""
 
     def __init__(self, site: SimulatedSite) -> None:
         site.clear()
         self.site, self.folder, self.database = site, site.folder, site.database
         self.steady_s, self.unix_s, self.ahead_s = 1000.0, NOW_S, 0.0
-        self.watchers: dict[str, Watcher | None] = {}
-        self.vehicles: list[Vehicle] = []
-        self.gone: list[Vehicle] = []
+        self.watchers: dict[str, SimulatedWatcher | None] = {}
+        self.vehicles: list[SimulatedVehicle] = []
+        self.gone: list[SimulatedVehicle] = []
         self.owner = ""
         self.epoch = self.made = self.runs = 0
         self.received: list[tuple[str, str, str]] = []
@@ -56,7 +56,7 @@ class World:
 
     # Watchers
 
-    def start(self, machine: str) -> Watcher:
+    def start(self, machine: str) -> SimulatedWatcher:
         """Start a watcher on a machine, which keeps its spool."""
         self.runs += 1
         database = self.site.of_machines[machine]
@@ -71,7 +71,7 @@ class World:
             monotonic=steady,
         )
         parts = StoreParts(database, writer.pictures, writer, KeptFrames(blur="none"), unix)
-        watcher = Watcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), database)
+        watcher = SimulatedWatcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), database)
         watcher.store.unclosed_passes = UnclosedPasses(database, writer.pictures, clock=steady)
         self.watchers[machine] = watcher
         return watcher
@@ -87,7 +87,7 @@ class World:
         watcher.store.close()
         self.watchers[machine] = None
 
-    def run(self, machine: str, act: Callable[[Watcher], None]) -> bool:
+    def run(self, machine: str, act: Callable[[SimulatedWatcher], None]) -> bool:
         """Run an action of a watcher; return whether it still lives."""
         watcher = self.watchers[machine]
         if watcher is None:
@@ -104,7 +104,7 @@ class World:
     def take(self, machine: str) -> None:
         """Give the camera to a watcher, which sees the present vehicles at once."""
 
-        def act(watcher: Watcher) -> None:
+        def act(watcher: SimulatedWatcher) -> None:
             if watcher.database.is_away:
                 return
             self.epoch += 1
@@ -125,7 +125,7 @@ class World:
         if machine != self.owner:
             self.run(machine, self._drop)
 
-    def _drop(self, watcher: Watcher) -> None:
+    def _drop(self, watcher: SimulatedWatcher) -> None:
         for vehicle in self.vehicles:
             vehicle.was_closed |= vehicle.number in watcher.open
         for number in [*watcher.open]:
@@ -141,7 +141,7 @@ class World:
 
     def arrive(self) -> None:
         self.made += 1
-        self.vehicles.append(Vehicle(self.made, [f"A{self.made:03}BC77"]))
+        self.vehicles.append(SimulatedVehicle(self.made, [f"A{self.made:03}BC77"]))
         self.see()
 
     def see(self) -> None:
@@ -149,31 +149,31 @@ class World:
         for machine in self.watchers:
             self.run(machine, self._look_at_all)
 
-    def _look_at_all(self, watcher: Watcher) -> None:
+    def _look_at_all(self, watcher: SimulatedWatcher) -> None:
         for vehicle in self.vehicles if watcher.epoch else []:
             self._look(watcher, vehicle)
 
-    def _look(self, watcher: Watcher, vehicle: Vehicle) -> None:
+    def _look(self, watcher: SimulatedWatcher, vehicle: SimulatedVehicle) -> None:
         is_certain = watcher.epoch == self.epoch
         open_pass = watcher.open.get(vehicle.number)
         if open_pass:
             event = see_again(open_pass.event, vehicle, self.camera_s)
-            watcher.open[vehicle.number] = OpenPass(event, open_pass.is_certain and is_certain)
+            watcher.open[vehicle.number] = SimulatedPass(event, open_pass.is_certain and is_certain)
             return
         pass_id = f"v{vehicle.number}-{watcher.name}-{watcher.epoch}"
         event = make_event(
             pass_id, vehicle.texts[-1], "agreed", first_seen_s=self.camera_s, clock="stream"
         )
-        watcher.open[vehicle.number] = OpenPass(event, is_certain)
+        watcher.open[vehicle.number] = SimulatedPass(event, is_certain)
         self._write(watcher, vehicle.number, "agreed")
 
-    def change_text(self, vehicle: Vehicle) -> None:
+    def change_text(self, vehicle: SimulatedVehicle) -> None:
         """Let the owner read the plate better, and report it."""
         watcher = self.watchers.get(self.owner)
         if watcher is None or watcher.database.is_away or len(watcher.store.writer.spool):
             return
 
-        def act(watcher: Watcher) -> None:
+        def act(watcher: SimulatedWatcher) -> None:
             better = f"{vehicle.texts[0][:-1]}{len(vehicle.texts)}"
             better_vehicle = replace(vehicle, texts=[*vehicle.texts, better])
             if open_pass := watcher.open.get(vehicle.number):
@@ -183,19 +183,19 @@ class World:
 
         self.run(self.owner, act)
 
-    def leave(self, vehicle: Vehicle) -> None:
+    def leave(self, vehicle: SimulatedVehicle) -> None:
         """Let a vehicle leave: all watchers that follow it close its pass."""
         self.vehicles.remove(vehicle)
         self.gone.append(vehicle)
         for machine in self.watchers:
             self.run(machine, lambda watcher: self._close(watcher, vehicle.number))
 
-    def _close(self, watcher: Watcher, number: int) -> None:
+    def _close(self, watcher: SimulatedWatcher, number: int) -> None:
         if number in watcher.open:
             self._write(watcher, number, "closed")
             del watcher.open[number]
 
-    def _write(self, watcher: Watcher, number: int, kind: Kind) -> None:
+    def _write(self, watcher: SimulatedWatcher, number: int, kind: Kind) -> None:
         open_pass = watcher.open[number]
         progress = "closed" if kind == "closed" else "agreed"
         vehicle_pass = replace(open_pass.event.vehicle_pass, progress=progress)
@@ -225,7 +225,7 @@ class World:
     def close_left(self, machine: str) -> None:
         """Let a watcher close passes that others have left open, after its own writes."""
 
-        def act(watcher: Watcher) -> None:
+        def act(watcher: SimulatedWatcher) -> None:
             if not watcher.store.replay_spool():
                 events = watcher.store.unclosed_passes.of_former_owners(watcher.name)
                 open_ids = {open_pass.event.vehicle_pass.id for open_pass in watcher.open.values()}
@@ -238,7 +238,7 @@ class World:
         """Let a watcher send the due events; return their number."""
         count = 0
 
-        def act(watcher: Watcher) -> None:
+        def act(watcher: SimulatedWatcher) -> None:
             nonlocal count
             deliveries = watcher.store.outbox.claim(SINK, 3, self.unix_s, DELIVERY_S)
             count = len(deliveries)

@@ -67,7 +67,7 @@ class FaultyDatabase(Database):
 
 
 @dataclass
-class Vehicle:
+class SimulatedVehicle:
     """A vehicle before the camera; frames show its texts one after the other."""
 
     number: int
@@ -79,7 +79,7 @@ class Vehicle:
     """True if a watcher has lost the vehicle and closed its pass."""
 
 
-def see_again(event: PassEvent, vehicle: Vehicle, camera_s: float) -> PassEvent:
+def see_again(event: PassEvent, vehicle: SimulatedVehicle, camera_s: float) -> PassEvent:
     """Return an event with two more readings of the vehicle."""
     plate = make_plate(vehicle.texts[-1])
     looks = tuple(Observation(camera_s + at, plate, 0.7, 0.5) for at in range(2))
@@ -90,7 +90,7 @@ def see_again(event: PassEvent, vehicle: Vehicle, camera_s: float) -> PassEvent:
 
 
 @dataclass
-class OpenPass:
+class SimulatedPass:
     """An open pass in a watcher's memory; certain if the lease was valid until its last frame."""
 
     event: PassEvent
@@ -98,7 +98,7 @@ class OpenPass:
 
 
 @dataclass
-class Watcher:
+class SimulatedWatcher:
     """One process, with its open passes by the numbers of vehicles."""
 
     name: str
@@ -106,7 +106,7 @@ class Watcher:
     database: FaultyDatabase
     epoch: int = 0
     """The epoch of the lease that it believes to hold; 0 for none."""
-    open: dict[int, OpenPass] = field(default_factory=dict)
+    open: dict[int, SimulatedPass] = field(default_factory=dict)
 
 
 class PreparedWriter(BufferedWriter):

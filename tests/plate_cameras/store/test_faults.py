@@ -19,7 +19,7 @@ from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import deliveries, passes
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.postgresql_server import QuickPostgres
 from tests.plate_cameras.store.stored_events import (
     DAY_S,
     NOW_S,
@@ -54,7 +54,7 @@ def drain(store: PassStore) -> None:
     until(lambda: store.replay_spool() == 0, "the spool to be empty")
 
 
-class Load:
+class PassLoad:
     """Writes one pass after the other until it is stopped."""
 
     def __init__(self, store: PassStore) -> None:
@@ -75,10 +75,10 @@ class Load:
 
 @pytest.mark.server
 def test_a_killed_postgresql_loses_no_pass(
-    server: PostgresqlServer, tmp_path: Path, opening: Callable[..., PassStore]
+    server: QuickPostgres, tmp_path: Path, opening: Callable[..., PassStore]
 ) -> None:
     store = opening(server.create_database("killed"))
-    load = Load(store)
+    load = PassLoad(store)
     with ThreadPoolExecutor() as threads:
         running = threads.submit(load.run)
         load.wait_for(10)
@@ -99,7 +99,7 @@ def test_a_killed_postgresql_loses_no_pass(
 
 @pytest.mark.server
 def test_a_store_opens_while_its_database_is_away(
-    server: PostgresqlServer, opening: Callable[..., PassStore]
+    server: QuickPostgres, opening: Callable[..., PassStore]
 ) -> None:
     url = server.create_database("late")
     server.kill()

@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 )
 
 from tests.fuzzing.profiles import histories
-from tests.plate_cameras.store.pass_world import World
+from tests.plate_cameras.store.pass_world import PassWorld
 from tests.plate_cameras.store.simulated_site import SimulatedSite
 
 MACHINES = ("north", "south", "west")
@@ -30,7 +30,7 @@ class PassMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(self.site)
+        self.world = PassWorld(self.site)
 
     def teardown(self) -> None:
         try:

@@ -52,7 +52,7 @@ class FaultyLeases(CameraLeases):
             raise StoreUnavailable("away")
 
 
-class Process:
+class WatcherProcess:
     """A watcher.
 
     Attributes:
@@ -63,7 +63,7 @@ class Process:
         faults: Number of changes of its cameras that will fail.
     """
 
-    def __init__(self, site: "Site", name: str) -> None:
+    def __init__(self, site: "SharedSite", name: str) -> None:
         self.leases = FaultyLeases(site.database, clock=lambda: site.now_s)
         cameras = SharedCameras(lambda: CAMERAS, self.follow, lambda _: 0)
         self.sharing = CameraSharing(self.leases, cameras, watcher=name, clock=lambda: site.now_s)
@@ -89,7 +89,7 @@ class Process:
         return claim.epoch if claim and claim.is_certain else None
 
 
-class Site:
+class SharedSite:
     """The database, the clock and the processes.
 
     Attributes:
@@ -111,11 +111,11 @@ class Site:
             file.unlink()
         shutil.copy(self.template, self.file)
         self.now_s, self.start_count = 1000.0, 0
-        self.processes: dict[str, Process | None] = {}
+        self.processes: dict[str, WatcherProcess | None] = {}
 
     def start(self, machine: str) -> None:
         self.start_count += 1
-        self.processes[machine] = Process(self, f"{machine}-{self.start_count}")
+        self.processes[machine] = WatcherProcess(self, f"{machine}-{self.start_count}")
 
     def tick(self, order: Collection[str]) -> None:
         self.now_s += 1
@@ -153,7 +153,7 @@ machines = st.sampled_from(MACHINES)
 class LeaseMachine(RuleBasedStateMachine):
     """A state machine: each step is one event at the watchers or their database."""
 
-    site: Site
+    site: SharedSite
 
     @initialize(count=st.integers(1, 3))
     def begin(self, count: int) -> None:
@@ -161,9 +161,9 @@ class LeaseMachine(RuleBasedStateMachine):
         for machine in MACHINES[:count]:
             self.site.start(machine)
 
-    def of(self, machine: str) -> Process:
+    def of(self, machine: str) -> WatcherProcess:
         """Return a process; a new one in place of a dead one."""
-        return self.site.processes.get(machine) or Process(self.site, "nobody")
+        return self.site.processes.get(machine) or WatcherProcess(self.site, "nobody")
 
     @rule(seconds=st.sampled_from([1, 3, 8]), order=st.permutations(MACHINES))
     def pass_time(self, seconds: int, order: list[str]) -> None:
@@ -224,16 +224,16 @@ class LeaseMachine(RuleBasedStateMachine):
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
+def site() -> Iterator[SharedSite]:
     """Return a site in memory if possible: a disk would make each history slow."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        site_ = Site(Path(folder))
+        site_ = SharedSite(Path(folder))
         yield site_
         site_.loop.close()
         site_.database.close()
 
 
-def test_any_history_leaves_each_camera_to_one_watcher(site: Site) -> None:
+def test_any_history_leaves_each_camera_to_one_watcher(site: SharedSite) -> None:
     machine = type("Machine", (LeaseMachine,), {"site": site})
     run_state_machine_as_test(machine, settings=histories)

@@ -48,7 +48,7 @@ class PlayingStream(ScriptedStream):
         return make_frame("gate")
 
 
-class Site:
+class ReportedLoop:
     """A loop that runs, and its reporter."""
 
     def __init__(self, store: PassStore) -> None:
@@ -89,7 +89,7 @@ def store(tmp_path: Path) -> Iterator[PassStore]:
 
 
 def test_states_and_stills_arrive(store: PassStore) -> None:
-    site = Site(store)
+    site = ReportedLoop(store)
     site.run_until(lambda: "gate" in store.live.still_times())
     state = store.live.states()["gate"]
     assert state.watcher == "watcher-1"
@@ -99,7 +99,7 @@ def test_states_and_stills_arrive(store: PassStore) -> None:
 
 
 def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: PassStore) -> None:
-    site = Site(store)
+    site = ReportedLoop(store)
     configuration = Configuration((GATE,))
     assert site.reporter.apply_areas(configuration) == configuration
     store.live.draw("gate", DRAWN, Requester("anna", "-"))
@@ -117,7 +117,7 @@ def test_a_database_that_is_away_stops_nothing(
     file = tmp_path / "passes.db"
     file.mkdir()  # so nothing can be opened there
     store = open_store(Store(url=f"sqlite:///{file}"), tmp_path)
-    site = Site(store)
+    site = ReportedLoop(store)
     _run(site.reporter.load())
     site.run_until(lambda: site.loop.counts.frames > 100)
     assert caplog.text.count("the control room gets no states") == 1

@@ -13,7 +13,7 @@ from plate_cameras.watching.unfinished_pictures import UnfinishedPictures
 
 
 @dataclass
-class Counts:
+class WriterCounts:
     """A writer that has taken some events, and written some."""
 
     accepted: int = 0
@@ -31,7 +31,7 @@ class UploadLog(list[str]):
 
 
 async def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_store() -> None:
-    counts, log = Counts(), UploadLog()
+    counts, log = WriterCounts(), UploadLog()
     pictures = UnfinishedPictures(counts)
     pictures.add(log.make_upload("a"), ["told", "untold"])
     await pictures.finish({"untold"})
@@ -48,7 +48,7 @@ async def test_a_picture_waits_for_the_first_event_of_its_passes_and_for_the_sto
 
 async def test_a_picture_without_passes_waits_for_nothing() -> None:
     log = UploadLog()
-    pictures = UnfinishedPictures(Counts())
+    pictures = UnfinishedPictures(WriterCounts())
     pictures.add(log.make_upload("a"), ())
     await pictures.finish({"other"})
     assert log == ["a"]
@@ -57,7 +57,7 @@ async def test_a_picture_without_passes_waits_for_nothing() -> None:
 async def test_not_many_pictures_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unfinished_pictures, "MAX_KEPT", 2)
     log = UploadLog()
-    pictures = UnfinishedPictures(Counts())
+    pictures = UnfinishedPictures(WriterCounts())
     for name in ("a", "b", "c"):
         pictures.add(log.make_upload(name), ["untold"])
     await pictures.finish({"untold"})
@@ -84,7 +84,7 @@ async def test_the_end_of_a_camera_waits_for_the_store_a_moment_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unfinished_pictures, "LAST_S", 0.1)
-    counts, log = Counts(accepted=1), UploadLog()
+    counts, log = WriterCounts(accepted=1), UploadLog()
     pictures = UnfinishedPictures(counts)
     pictures.add(log.make_upload("a"), ())
     await pictures.drain()

@@ -45,7 +45,7 @@ def make_stream(camera: str = "gate", number: int = 0, *, ends: bool = False) ->
     return stream
 
 
-class Site:
+class ScriptedWatcher:
     """A watcher whose streams follow a script, and its results."""
 
     def __init__(self, *streams: ScriptedStream | Exception) -> None:
@@ -83,7 +83,7 @@ class Site:
 
 
 async def test_every_camera_is_followed_to_its_end() -> None:
-    site = Site(make_stream(ends=True), make_stream("yard", ends=True))
+    site = ScriptedWatcher(make_stream(ends=True), make_stream("yard", ends=True))
     yard = replace(CLIP, name="yard")
     await site.follow_until(lambda: site.frames, CLIP, yard)
     await site.watcher.finish()
@@ -94,7 +94,7 @@ async def test_every_camera_is_followed_to_its_end() -> None:
 
 
 async def test_other_settings_leave_the_stream_alone_and_a_removed_camera_is_closed() -> None:
-    site = Site(make_stream(), make_stream("yard"))
+    site = ScriptedWatcher(make_stream(), make_stream("yard"))
     await site.follow_until(lambda: site.frames, GATE, YARD)
     stricter = replace(YARD, agreement_threshold=0.99)
     await site.watcher.follow((GATE, stricter))
@@ -119,7 +119,7 @@ async def test_a_camera_whose_stream_fails_or_ends_is_followed_again_with_a_new_
     bad: ScriptedStream, kinds: list[str], error: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = make_stream(number=14)
-    site = Site(bad, good)
+    site = ScriptedWatcher(bad, good)
     await site.follow_until(lambda: len(site.open_streams) == 2 and not good.frames)
     (status,) = site.tasks.statuses
     assert (status.name, status.failures) == ("camera gate", 1)
@@ -142,7 +142,7 @@ async def test_a_camera_whose_stream_fails_or_ends_is_followed_again_with_a_new_
 async def test_a_camera_that_cannot_be_opened_is_not_up_tells_why_and_is_tried_again(
     error: Exception,
 ) -> None:
-    site = Site(error, error, make_stream())
+    site = ScriptedWatcher(error, error, make_stream())
     await site.follow_until(lambda: site.watcher.loops[0].failure)
     status = CameraStatus.of(site.watcher.loops[0])
     assert (status.state, status.is_up) == ("failed", False)
@@ -157,7 +157,7 @@ async def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> N
         raise RuntimeError("no pipe")
 
     first, second = make_stream(), make_stream()
-    site = Site(first, second)
+    site = ScriptedWatcher(first, second)
     first.configure = fail  # type: ignore[method-assign]
     camera_with_zone = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
     await site.watcher.follow((GATE,))

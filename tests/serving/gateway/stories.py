@@ -28,7 +28,7 @@ def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Slot]:
         admitting.slots.remove(slot)
 
 
-class Story:
+class AdmissionStory:
     """Calls in an admission with one slot, and the outcome of each."""
 
     def __init__(self, **limits: float) -> None:
@@ -64,7 +64,7 @@ class Story:
         return await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def upload(story: Story, name: str, priority: int, size: int) -> asyncio.Task[None]:
+async def upload(story: AdmissionStory, name: str, priority: int, size: int) -> asyncio.Task[None]:
     """Start an upload, and run it until it waits."""
     task = asyncio.create_task(story.upload(client(name, priority=priority), size))
     await settle()

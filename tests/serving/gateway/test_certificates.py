@@ -19,26 +19,27 @@ from cryptography.x509.oid import NameOID
 from orchestrator.errors import ServerError
 from orchestrator.serving.gateway import certificates
 from orchestrator.serving.gateway.certificates import Certificate, expiry_of
-from tests.client.certificates import Certificate as Files
-from tests.client.certificates import make_certificate
+from tests.client.certificates import PemFiles, make_certificate
 from tests.serving.gateway.loops import run
 
 
 @pytest.fixture(scope="module")
-def certificate_pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Files, Files]:
+def certificate_pair(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[PemFiles, PemFiles]:
     """Two certificates for the same name."""
     folders = (tmp_path_factory.mktemp(name) for name in ("old", "new"))
     old, new = (make_certificate(folder, "DNS:localhost,IP:127.0.0.1") for folder in folders)
     return old, new
 
 
-def install(files: Files, folder: Path) -> tuple[Path, Path]:
+def install(files: PemFiles, folder: Path) -> tuple[Path, Path]:
     shutil.copy(files.chain, folder / "chain.pem")
     shutil.copy(files.private_key, folder / "key.pem")
     return folder / "chain.pem", folder / "key.pem"
 
 
-def der_of(files: Files) -> bytes:
+def der_of(files: PemFiles) -> bytes:
     return ssl.PEM_cert_to_DER_cert(files.chain.read_text())
 
 
@@ -59,7 +60,10 @@ def run_coroutine() -> Callable:
 
 
 async def test_new_connections_get_the_new_certificate(
-    certificate_pair: tuple[Files, Files], tmp_path: Path, monkeypatch, run_coroutine: Callable
+    certificate_pair: tuple[PemFiles, PemFiles],
+    tmp_path: Path,
+    monkeypatch,
+    run_coroutine: Callable,
 ) -> None:
     monkeypatch.setattr(certificates, "EVERY_S", 0.01)
     old, new = certificate_pair
@@ -84,7 +88,7 @@ async def test_new_connections_get_the_new_certificate(
 
 
 def test_files_that_cannot_be_used_leave_the_old_certificate(
-    certificate_pair: tuple[Files, Files], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    certificate_pair: tuple[PemFiles, PemFiles], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     old, new = certificate_pair
     certificate = Certificate(*install(old, tmp_path))
@@ -102,7 +106,7 @@ def test_files_that_cannot_be_used_leave_the_old_certificate(
 
 
 def test_files_that_could_not_be_read_once_are_read_again(
-    certificate_pair: tuple[Files, Files], tmp_path: Path, monkeypatch, caplog
+    certificate_pair: tuple[PemFiles, PemFiles], tmp_path: Path, monkeypatch, caplog
 ) -> None:
     old, new = certificate_pair
     certificate = Certificate(*install(old, tmp_path))

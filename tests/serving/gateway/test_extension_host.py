@@ -22,7 +22,7 @@ from orchestrator.serving.gateway.http.api_docs.openapi_schemas import NO_PART, 
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 
 
-class Room:
+class ExtensionRoom:
     """An extension with one route and one task, whose parts may fail."""
 
     def __init__(self, duty: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -105,10 +105,10 @@ async def test_a_room_that_cannot_be_opened_is_opened_later(
     monkeypatch.setattr(extension_host, "RETRY_S", 0.01)
     failures = [error] * 3
 
-    def open_room() -> Room:
+    def open_room() -> ExtensionRoom:
         if failures:
             raise failures.pop()
-        return Room(rest)
+        return ExtensionRoom(rest)
 
     async with hosted(tmp_path, open_room) as (host, service):
         assert await status_of(host, "/v1/recognize", "POST") == 400  # a picture is wanted
@@ -126,9 +126,9 @@ async def test_a_room_that_hangs_at_its_start_holds_nothing_up(
     monkeypatch.setattr(extension_host, "OPEN_S", 0.01)
     goes_on = threading.Event()
 
-    def open_room() -> Room:
+    def open_room() -> ExtensionRoom:
         assert goes_on.wait(20)
-        return Room(rest)
+        return ExtensionRoom(rest)
 
     async with hosted(tmp_path, open_room) as (host, _):
         assert await status_of(host, "/v1/recognize", "POST") == 400
@@ -149,7 +149,7 @@ async def test_a_task_that_ends_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duty: Callable[[], Any]
 ) -> None:
     monkeypatch.setattr(extension_host, "RETRY_S", 0.01)
-    room = Room(duty)
+    room = ExtensionRoom(duty)
     async with hosted(tmp_path, lambda: room) as (host, _):
         while room.runs < 3:
             await asyncio.sleep(0.01)

@@ -1,7 +1,6 @@
 """Services start in order, start again with pauses or on SIGHUP, and stop in reverse order."""
 
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from orchestrator.serving.supervisor.service_loop import (
     restart_requests,
     supervise,
 )
+from tests.child_python import run_python
 from tests.virtual_time import Clock
 
 UNEXPECTED = FileNotFoundError("no such folder")
@@ -184,7 +184,7 @@ def tell_stops(number: int, *, dies: bool) -> None:
 def test_a_signal_while_a_service_is_stopped_ends_all_after_that(number: int, dies: bool) -> None:
     """In a process of its own: a library may have handlers of signals in this one."""
     story = f"from {__name__} import tell_stops; tell_stops({int(number)}, dies={dies})"
-    result = subprocess.run([sys.executable, "-c", story], capture_output=True, text=True)
+    result = run_python(story, check=False)
     expected_events = f"start a, start b, stop b {1 if dies else 20}, stop a 20"
     assert result.stdout == expected_events, result.stderr
 

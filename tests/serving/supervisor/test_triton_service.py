@@ -16,7 +16,7 @@ OPTIONS = ServerOptions(http_port=1, grpc_port=2, metrics_port=3)
 
 
 @dataclass
-class FakeTriton:
+class StubTriton:
     """A Triton that notes when it stops."""
 
     name: str
@@ -41,7 +41,7 @@ def events() -> list[str]:
 
 
 @pytest.fixture
-def tritons() -> list[FakeTriton]:
+def tritons() -> list[StubTriton]:
     """Tritons that were started."""
     return []
 
@@ -51,8 +51,8 @@ def faults(events, tritons, monkeypatch) -> list[int]:
     """Has starts fail by their number, the first being 1, and replaces the real ones."""
     failing_starts: list[int] = []
 
-    def start(options, models, notify, *, on_wait) -> FakeTriton:
-        tritons.append(FakeTriton(f"{len(tritons) + 1}", events))
+    def start(options, models, notify, *, on_wait) -> StubTriton:
+        tritons.append(StubTriton(f"{len(tritons) + 1}", events))
         events.append(f"start {tritons[-1].name}{' here' if options == OPTIONS else ''}")
         if on_wait:
             on_wait()
@@ -80,7 +80,7 @@ def nothing() -> None:
 
 
 def test_a_third_stands_in_while_the_ports_change_hands(events, faults, tmp_path) -> None:
-    assert make_service(events, tmp_path).restart(FakeTriton("old", events), nothing).name == "2"
+    assert make_service(events, tmp_path).restart(StubTriton("old", events), nothing).name == "2"
     assert events == [
         "start 1", "moved away", "drain old", "start 2 here", "moved back", "drain 1",
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_third_stands_in_while_the_ports_change_hands(events, faults, tmp_path
 
 def test_one_start_will_do_where_a_gateway_finds_it_anywhere(events, faults, tmp_path) -> None:
     anywhere = replace(make_service(events, tmp_path), keeps_ports=False)
-    assert anywhere.restart(FakeTriton("old", events), nothing).name == "1"
+    assert anywhere.restart(StubTriton("old", events), nothing).name == "1"
     assert events == ["start 1", "moved away", "drain old"]
 
 
@@ -104,21 +104,21 @@ def test_one_serves_whatever_cannot_be_started(
     events, faults, tmp_path, failing: list[int], serves: str, ends: list[str]
 ) -> None:
     faults.extend(failing)
-    assert make_service(events, tmp_path).restart(FakeTriton("old", events), nothing).name == serves
+    assert make_service(events, tmp_path).restart(StubTriton("old", events), nothing).name == serves
     assert [event for event in events if event.startswith(("drain", "stop"))] == ends
 
 
 def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
     events, faults, tmp_path
 ) -> None:
-    dead = FakeTriton("old", events, is_alive=False)
+    dead = StubTriton("old", events, is_alive=False)
     assert make_service(events, tmp_path).restart(dead, nothing) is dead
     assert events == ["start 1"]
 
 
 def test_others_are_monitored_while_one_starts_and_while_one_ends(events, faults, tmp_path) -> None:
     make_service(events, tmp_path).restart(
-        FakeTriton("old", events), lambda: events.append("others")
+        StubTriton("old", events), lambda: events.append("others")
     )
     assert events == [
         "start 1", "others", "moved away", "drain old", "others",
@@ -144,7 +144,7 @@ def test_those_that_were_started_are_stopped_when_everything_ends(
             raise error
 
     with pytest.raises(type(error)):
-        make_service(events, tmp_path).restart(FakeTriton("old", events), end)
+        make_service(events, tmp_path).restart(StubTriton("old", events), end)
     assert [event for event in events if event.startswith("stop")] == stops
 
 
@@ -155,7 +155,7 @@ def test_a_new_triton_that_dies_while_the_old_one_ends_is_given_back(
         if events[-1] == "drain old":
             tritons[-1].is_alive = False
 
-    assert make_service(events, tmp_path).restart(FakeTriton("old", events), die).name == "1"
+    assert make_service(events, tmp_path).restart(StubTriton("old", events), die).name == "1"
     assert events == ["start 1", "moved away", "drain old"]
 
 
@@ -179,7 +179,7 @@ def test_a_successor_without_shared_memory_is_not_started(
         raise ServerError("no shared memory")
 
     monkeypatch.setattr(triton_service, "check_shared_memory", refuse)
-    old = FakeTriton("old", events)
+    old = StubTriton("old", events)
     assert make_service(events, tmp_path).restart(old, nothing) is old
     assert events == []
 

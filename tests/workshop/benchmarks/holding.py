@@ -1,4 +1,4 @@
-"""A process that holds as much memory, and as many open files, as a test asks for."""
+"""Processes of tests: one that holds memory and open files, and a parent with its child."""
 
 import subprocess
 import sys
@@ -45,3 +45,29 @@ def holder() -> Iterator[Holder]:
         process_holder.hold(0)
         yield process_holder
         process.stdin.close()
+
+
+PARENT = """
+import subprocess, sys, time
+word = sys.argv[2].replace("|", "/")  # which the line of the parent must not have
+child = subprocess.Popen([sys.executable, "-c", "input()", word], stdin=subprocess.PIPE)
+while time.process_time() < float(sys.argv[3]):
+    pass
+print(child.pid, flush=True); input(); child.kill(); child.wait()
+"""
+
+
+@contextmanager
+def parent_and_child(
+    of_parent: str, of_child: str = "", cpu_s: float = 0.0
+) -> Iterator[tuple[int, int]]:
+    """Run two processes, each with a word on its command line; yield their ids.
+
+    The parent has spent some CPU time. In the word of its child, `|` stands for `/`.
+    """
+    command = [sys.executable, "-c", PARENT, of_parent, of_child, str(cpu_s)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process.pid, int(process.stdout.readline())
+        process.communicate("\n")

@@ -75,7 +75,7 @@ def _render_once() -> Iterator[None]:
         yield
 
 
-class Decoder:
+class GreyDecoder:
     """Stands for nvImageCodec: grey everywhere, and it takes files that are cut off, too."""
 
     def __init__(self, gpu: int | None) -> None:
@@ -86,7 +86,7 @@ class Decoder:
 
 
 def test_pixels_that_are_not_opencvs_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding_step, "JpegDecoder", Decoder)
+    monkeypatch.setattr(decoding_step, "JpegDecoder", GreyDecoder)
     result = decoding_step.compare_decoding(REHEARSAL)
     assert len(result.wrong) == len(draw_files())
     rejected = next(row for row in result.rows if row[0] == "cut off")

@@ -113,13 +113,13 @@ def test_a_running_server_is_compared_and_measured(
     assert options < {*lines[0]}
 
 
-class Client:
+class CarClient:
     """Stands for a client of a server that finds the car in a file, and nothing otherwise."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> "CarClient":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -139,7 +139,7 @@ def test_answers_of_a_running_server_are_compared_by_their_kind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected_plates = [Plates((CAR,)), Plates(()), Plates((CAR,))]  # pixels, crop, file
-    monkeypatch.setattr(gpu_check, "PlateClient", Client)
+    monkeypatch.setattr(gpu_check, "PlateClient", CarClient)
     monkeypatch.setattr(gpu_check, "recognize_on", lambda *_, **__: (expected_plates, []))
     differences = gpu_check.check_address("gate:8000", [render(1)])
     assert differences == ["1 plate, pixels: plates: wanted 1, got 0"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workshop.benchmarks.holding import holder
+from tests.workshop.benchmarks.holding import holder, parent_and_child
 from workshop.benchmarks.processes import (
     GATEWAY,
     TRITON,
@@ -30,18 +30,8 @@ GONE = 2**22  # past every process number
 @pytest.fixture
 def family() -> Iterator[tuple[int, int]]:
     """A process that has spent 0.2 s of CPU, and its child, that works for the model `lprnet`."""
-    child = "[sys.executable, '-c', 'input()', '/'.join(['/models', 'lprnet', '1'])]"
-    parent = (
-        "import subprocess, sys, time\n"
-        f"child = subprocess.Popen({child}, stdin=subprocess.PIPE)\n"
-        "while time.process_time() < 0.2: pass\n"
-        "print(child.pid, flush=True); input(); child.kill(); child.wait()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process.pid, int(process.stdout.readline())
-        process.communicate("\n")
+    with parent_and_child("", "|models|lprnet|1", cpu_s=0.2) as pids:
+        yield pids
 
 
 def test_a_tree_is_a_process_and_all_below_and_has_workers_of_models(family) -> None:

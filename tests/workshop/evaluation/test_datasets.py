@@ -180,10 +180,6 @@ def test_labels_lie_beside_the_pictures() -> None:
     assert label_file(Path("data/images/val/a.b.jpg")) == Path("data/labels/val/a.b.txt")
 
 
-def test_without_a_file_there_are_no_labels(file: Path) -> None:
-    assert read_labels(file) == ()
-
-
 def test_a_label_written_twice_is_one_plate(file: Path) -> None:
     file.write_text("0 0.5 0.25 0.1 0.5\n\n3 0.5 0.25 0.1 0.5\n")
     assert read_labels(file) == ((0.5, 0.25, 0.1, 0.5),)

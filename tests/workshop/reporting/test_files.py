@@ -33,17 +33,17 @@ from workshop.reporting.tables import (
 
 
 @dataclass(frozen=True)
-class Count:
+class PlateTally:
     name: str
     plates: int
     rate: float | None
 
 
 @dataclass(frozen=True)
-class Report:
+class SmallReport:
     name: str
-    best: Count | None
-    counts: tuple[Count, ...]
+    best: PlateTally | None
+    counts: tuple[PlateTally, ...]
     sums: Mapping[str, str]
     interval: tuple[float, float] | None = None
 
@@ -56,21 +56,27 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "report",
     [
-        pytest.param(Report("", None, (), {}), id="empty"),
+        pytest.param(SmallReport("", None, (), {}), id="empty"),
         pytest.param(
-            Report("ours", Count("a", 3, 0.5), (Count("b", 0, None),), {"yolo": "9f"}, (0.1, 1.0)),
+            SmallReport(
+                "ours",
+                PlateTally("a", 3, 0.5),
+                (PlateTally("b", 0, None),),
+                {"yolo": "9f"},
+                (0.1, 1.0),
+            ),
             id="full",
         ),
     ],
 )
-def test_a_report_comes_back_as_it_was(file: Path, report: Report) -> None:
+def test_a_report_comes_back_as_it_was(file: Path, report: SmallReport) -> None:
     write_report(report, file)
-    assert read_report(Report, file) == report
+    assert read_report(SmallReport, file) == report
 
 
 def test_what_is_no_number_is_not_written(file: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        write_report(Count("a", 1, float("nan")), file)
+        write_report(PlateTally("a", 1, float("nan")), file)
 
 
 @pytest.mark.parametrize(
@@ -99,22 +105,22 @@ def test_what_is_no_number_is_not_written(file: Path) -> None:
 def test_other_content_is_refused_with_what_was_wanted(file: Path, text: str, message: str) -> None:
     file.write_text(text)
     with pytest.raises(DataError, match=message):
-        read_report(Count, file)
+        read_report(PlateTally, file)
 
 
 def test_a_refused_value_is_named(file: Path) -> None:
     file.write_text('{"name": "", "best": null, "counts": [], "sums": ["9f"]}')
     with pytest.raises(DataError, match="sums: wanted a table"):
-        read_report(Report, file)
+        read_report(SmallReport, file)
     file.write_text('{"max_plates": 0}')
     with pytest.raises(DataError, match="max_plates: wanted 1 to 1000, got 0"):
         read_report(Settings, file)
 
 
 def test_rows_stand_under_their_fields(tmp_path: Path) -> None:
-    write_csv(Count, [], tmp_path / "counts.csv")
+    write_csv(PlateTally, [], tmp_path / "counts.csv")
     assert (tmp_path / "counts.csv").read_text() == "name,plates,rate\n"
-    write_csv(Count, [Count("a, b", 2, None)], tmp_path / "counts.csv")
+    write_csv(PlateTally, [PlateTally("a, b", 2, None)], tmp_path / "counts.csv")
     with (tmp_path / "counts.csv").open(newline="") as lines:
         assert list(csv.reader(lines)) == [["name", "plates", "rate"], ["a, b", "2", ""]]
 
@@ -165,24 +171,24 @@ def test_three_digits_mean_something(value: float, text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Speed:
+class CallSpeed:
     calls: int
     p50_ms: float | None = None
 
 
 ROWS = (
-    Row[Speed]("calls", lambda speed: speed.calls, format_count),
-    Row[Speed]("p50, ms", lambda speed: speed.p50_ms),
+    Row[CallSpeed]("calls", lambda speed: speed.calls, format_count),
+    Row[CallSpeed]("p50, ms", lambda speed: speed.p50_ms),
 )
 
 
 def test_each_report_has_a_column() -> None:
-    rows = compare(ROWS, [Speed(8, 1.5), Speed(9)])
+    rows = compare(ROWS, [CallSpeed(8, 1.5), CallSpeed(9)])
     assert rows == [["calls", "8", "9"], ["p50, ms", "1.50", "-"]]
 
 
 def test_a_figure_that_no_report_has_is_left_out() -> None:
-    assert compare(ROWS, [Speed(8)]) == [["calls", "8"]]
+    assert compare(ROWS, [CallSpeed(8)]) == [["calls", "8"]]
 
 
 def test_a_missing_figure_has_no_ratio() -> None:

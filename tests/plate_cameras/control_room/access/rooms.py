@@ -39,7 +39,7 @@ group = "north"
 
 
 @dataclass(frozen=True)
-class Room:
+class HttpRoom:
     """A running control room.
 
     Attributes:
@@ -73,7 +73,7 @@ def open_room(
     url: str = "http://localhost:8000",
     cameras: str = CAMERAS,
     **options: object,
-) -> Iterator[Room]:
+) -> Iterator[HttpRoom]:
     """Open a control room with some people, all of whom have the same password.
 
     Args:
@@ -92,12 +92,12 @@ def open_room(
     audit = folder / "audit.jsonl"
     gateway_options = GatewayOptions(cameras=file, audit=audit, limits=Limits(calls=4), **options)
     with TestClient(to_app(gateway_options), url, client=("127.0.0.1", 50000)) as client:
-        yield Room(client, store, audit)
+        yield HttpRoom(client, store, audit)
     store.close()
 
 
 @contextmanager
-def open_with_keys(folder: Path) -> Iterator[Room]:
+def open_with_keys(folder: Path) -> Iterator[HttpRoom]:
     """Open a room of a gateway that requires keys; the key of each entry is its name."""
     keys = write_key_tables(
         folder,

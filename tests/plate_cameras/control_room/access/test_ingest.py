@@ -25,7 +25,12 @@ from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWa
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.camera_sources import Sources, make_tracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
-from tests.plate_cameras.control_room.access.rooms import TESTER, Room, open_room, write_key_tables
+from tests.plate_cameras.control_room.access.rooms import (
+    TESTER,
+    HttpRoom,
+    open_room,
+    write_key_tables,
+)
 from tests.plate_cameras.sources.sent.vendor_messages import VENDORS, form, hikvision, picture
 from tests.plate_cameras.watching.fakes import ScriptedService, no_sleep
 
@@ -53,7 +58,7 @@ AXIS, OTHER = (VENDORS["axis"](text, JPEG) for text in ("A123BC77", "B777BB77"))
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
+def room(tmp_path: Path) -> Iterator[HttpRoom]:
     keys = write_key_tables(
         tmp_path,
         camera='role = "sender"\ngroups = ["north"]',
@@ -66,7 +71,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 
 def send(
-    room: Room, name: str, message: tuple[str, bytes], key: str = "camera"
+    room: HttpRoom, name: str, message: tuple[str, bytes], key: str = "camera"
 ) -> tuple[int, dict[str, str]]:
     """Send a message as cameras do, with user and password. Return status and answer."""
     kind, body = message
@@ -76,7 +81,7 @@ def send(
     return answer.status_code, answer.json()
 
 
-def read(room: Room, camera: Camera, *answers: object) -> list[PassEvent]:
+def read(room: HttpRoom, camera: Camera, *answers: object) -> list[PassEvent]:
     """Let a watcher read what waits of a camera, and write its passes."""
     events = asyncio.run(_read(room.store, camera, answers or (PLATES,)))
     room.store.write(events, [])
@@ -108,7 +113,9 @@ def camera_of(name: str) -> Camera:
 
 
 @pytest.mark.parametrize("name", VENDORS)
-def test_a_vendors_message_becomes_one_pass_however_often_it_comes(room: Room, name: str) -> None:
+def test_a_vendors_message_becomes_one_pass_however_often_it_comes(
+    room: HttpRoom, name: str
+) -> None:
     message = VENDORS[name]("A123BC77", JPEG)
     assert send(room, name, message) == (200, {"result": "accepted"})
     assert send(room, name, message) == (200, {"result": "repeated"})
@@ -125,13 +132,13 @@ def test_a_vendors_message_becomes_one_pass_however_often_it_comes(room: Room, n
     }
 
 
-def test_a_picture_waits_while_the_service_is_away(room: Room) -> None:
+def test_a_picture_waits_while_the_service_is_away(room: HttpRoom) -> None:
     send(room, "axis", AXIS)
     events = read(room, camera_of("axis"), ServerError("away"), ServerError("away"), PLATES)
     assert [event.kind for event in events] == ["agreed", "closed"]
 
 
-def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room) -> None:
+def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: HttpRoom) -> None:
     async def read_and_die(camera: Camera) -> None:
         recognizer = FrameRecognizer(ScriptedService(PLATES), 1, no_sleep)  # type: ignore
         stream = Sources(Decoders(), room.store).open(camera)
@@ -148,19 +155,21 @@ def test_a_picture_of_a_watcher_that_was_killed_makes_its_pass_later(room: Room)
     assert room.store.pushed_pictures.waiting("own") == []
 
 
-def test_of_a_picture_that_the_service_refuses_the_cameras_reading_is_left(room: Room) -> None:
+def test_of_a_picture_that_the_service_refuses_the_cameras_reading_is_left(
+    room: HttpRoom,
+) -> None:
     send(room, "axis", AXIS)
     [event] = read(room, camera_of("axis"), PictureError("too many plates"))
     assert (event.vehicle_pass.text, event.vehicle_pass.best.pictures) == ("A123BC77", ())
 
 
-def test_a_damaged_picture_is_left_out_and_others_are_read(room: Room) -> None:
+def test_a_damaged_picture_is_left_out_and_others_are_read(room: HttpRoom) -> None:
     send(room, "axis", VENDORS["axis"]("B777BB77", b"\xff\xd8\xff" + b"damaged" * 1000))
     send(room, "axis", AXIS)
     assert {event.vehicle_pass.text for event in read(room, camera_of("axis"))} == {"A123BC77"}
 
 
-def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> None:
+def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: HttpRoom) -> None:
     heartbeat = hikvision("", JPEG, event="heartBeat")
     assert send(room, "hikvision", heartbeat)[1] == {"result": "ignored"}
     hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
@@ -185,14 +194,14 @@ def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> Non
     ],
 )
 def test_only_its_senders_send_for_a_camera(
-    room: Room, name: str, key: str, status: int, detail: str
+    room: HttpRoom, name: str, key: str, status: int, detail: str
 ) -> None:
     answer_status, answer = send(room, name, AXIS, key)
     assert answer_status == status, answer
     assert detail in answer.get("detail", "")
 
 
-def test_a_sender_sees_nothing_and_is_asked_for_user_and_password(room: Room) -> None:
+def test_a_sender_sees_nothing_and_is_asked_for_user_and_password(room: HttpRoom) -> None:
     for path in ("/v1/passes", "/v1/cameras", "/v1/lists", "/v1/gates"):
         answer = room.client.get(path, headers={"X-API-Key": "camera"})
         assert answer.status_code == 403, path
@@ -212,7 +221,7 @@ def test_a_sender_sees_nothing_and_is_asked_for_user_and_password(room: Room) ->
     ],
 )
 def test_a_wrong_message_is_told(
-    room: Room, name: str, message: tuple[str, bytes], detail: str
+    room: HttpRoom, name: str, message: tuple[str, bytes], detail: str
 ) -> None:
     status, answer = send(room, name, message)
     assert status == 400
@@ -233,7 +242,7 @@ def test_a_wrong_message_is_told(
     ],
 )
 def test_messages_that_nobody_reads_are_refused_at_last(
-    room: Room,
+    room: HttpRoom,
     monkeypatch: pytest.MonkeyPatch,
     limit: str,
     value: int,
@@ -252,7 +261,7 @@ def test_messages_that_nobody_reads_are_refused_at_last(
 
 
 def test_all_cameras_share_a_limit_and_leave_room_for_each_other(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: HttpRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pushed_pictures, "MAX_ALL_BYTES", max_bytes := 10 * len(JPEG))
     names = ["axis", "axis", "milesight", "south", "hikvision"]
@@ -266,7 +275,7 @@ def test_all_cameras_share_a_limit_and_leave_room_for_each_other(
     assert f"at most {max_bytes} bytes of all cameras, got" in answer["detail"]
 
 
-def test_what_waits_is_deleted_with_its_plate(room: Room) -> None:
+def test_what_waits_is_deleted_with_its_plate(room: HttpRoom) -> None:
     send(room, "axis", AXIS)
     send(room, "axis", OTHER)
     room.store.delete_plate("A123BC77", TESTER)

@@ -19,28 +19,28 @@ from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.people import people
 from plate_cameras.store.people.people import Person
 from plate_cameras.store.people.sessions import Sessions
-from tests.plate_cameras.control_room.access.rooms import OTHERS, TESTER, Room, open_room
+from tests.plate_cameras.control_room.access.rooms import OTHERS, TESTER, HttpRoom, open_room
 from tests.samples import PROJECT
 
 KEY_OF_DESK = {"Authorization": "Bearer desk"}
 
 
 @pytest.fixture(scope="module")
-def loopback_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+def loopback_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpRoom]:
     """A room without keys, for tests that change nothing."""
     hosts = ("plates.example",)
     with open_room(tmp_path_factory.mktemp("room"), allowed_hosts=hosts) as room:
         yield room
 
 
-def asker(room: Room, **headers: str) -> tuple[int, str]:
+def asker(room: HttpRoom, **headers: str) -> tuple[int, str]:
     """Return the status, and the answer or error, of a request for the caller's identity."""
     answer = room.client.get("/v1/session", headers=headers)
     document = answer.json()
     return answer.status_code, document.get("name") or document["detail"]
 
 
-def test_a_key_has_its_role_and_groups_and_may_do_no_more(unchanged_room: Room) -> None:
+def test_a_key_has_its_role_and_groups_and_may_do_no_more(unchanged_room: HttpRoom) -> None:
     client = unchanged_room.client
     answer = client.get("/v1/session", headers=KEY_OF_DESK).json()
     assert answer == {
@@ -56,12 +56,14 @@ def test_a_key_has_its_role_and_groups_and_may_do_no_more(unchanged_room: Room) 
     assert unchanged_room.recognize(authorization="Bearer gate")[0] == 400
 
 
-def test_an_unknown_key_is_refused_even_beside_a_session(room: Room) -> None:
+def test_an_unknown_key_is_refused_even_beside_a_session(room: HttpRoom) -> None:
     room.log_in()
     assert asker(room, authorization="Bearer other")[0] == 401
 
 
-def test_the_audit_names_callers_and_leaves_out_what_pages_ask_for_all_the_time(room: Room) -> None:
+def test_the_audit_names_callers_and_leaves_out_what_pages_ask_for_all_the_time(
+    room: HttpRoom,
+) -> None:
     client, background = room.client, ("session", "cameras", "cameras/gate", "gates", "lists")
     assert client.get("/v1/cameras").status_code == 401
     assert client.get("/v1/cameras", headers=KEY_OF_DESK).status_code == 200
@@ -78,7 +80,7 @@ def test_the_audit_names_callers_and_leaves_out_what_pages_ask_for_all_the_time(
     ]
 
 
-def test_a_person_may_send_pictures_without_a_key_and_nothing_else(room: Room) -> None:
+def test_a_person_may_send_pictures_without_a_key_and_nothing_else(room: HttpRoom) -> None:
     assert room.recognize()[0] == 401
     csrf = room.log_in("boris")
     assert room.recognize() == (403, "csrf")
@@ -96,11 +98,11 @@ def test_a_person_may_send_pictures_without_a_key_and_nothing_else(room: Room) -
         pytest.param("plates_session=" + "A" * 8000, id="long"),
     ],
 )
-def test_a_cookie_without_a_session_is_nobodys(unchanged_room: Room, cookie: str) -> None:
+def test_a_cookie_without_a_session_is_nobodys(unchanged_room: HttpRoom, cookie: str) -> None:
     assert asker(unchanged_room, cookie=cookie)[0] == 401
 
 
-def test_a_role_changes_at_once(room: Room) -> None:
+def test_a_role_changes_at_once(room: HttpRoom) -> None:
     room.log_in()
     room.store.people.change(Person("anna", "viewer"), TESTER)
     assert room.client.get("/v1/session").json()["role"] == "viewer"
@@ -120,7 +122,7 @@ def test_a_session_goes_before_the_place(tmp_path: Path) -> None:
     "path", ["/v1/passes?text=A123BC77&reason=x", "/v1/plates/A123BC77/export"]
 )
 def test_a_link_of_another_site_searches_nothing_in_the_readers_name(
-    loopback_room: Room, path: str, dest: str, site: str
+    loopback_room: HttpRoom, path: str, dest: str, site: str
 ) -> None:
     headers = {"sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": dest}
     answer = loopback_room.client.get(path, headers=headers)
@@ -134,11 +136,11 @@ FORWARDING += ("x-envoy-external-address", "x-proxy-of-tomorrow")
 
 
 @pytest.mark.parametrize("name", [*FORWARDING, "host"])
-def test_a_request_through_a_proxy_is_not_local(loopback_room: Room, name: str) -> None:
+def test_a_request_through_a_proxy_is_not_local(loopback_room: HttpRoom, name: str) -> None:
     assert asker(loopback_room, **{name: "plates.example"})[0] == 401
 
 
-def test_a_browser_on_loopback_administers_without_keys(loopback_room: Room) -> None:
+def test_a_browser_on_loopback_administers_without_keys(loopback_room: HttpRoom) -> None:
     headers = {
         "accept-encoding": "gzip, deflate, br, zstd",
         "accept-language": "ru,en;q=0.5",

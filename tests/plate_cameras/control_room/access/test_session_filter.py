@@ -12,7 +12,7 @@ from plate_cameras.store.people.sessions import digest_of
 TOKEN, OTHER = "t" * 43, "x" * 43
 
 
-class Sessions:
+class HeldSessions:
     """Sessions whose reads can be held, and the filter that reads them."""
 
     def __init__(self) -> None:
@@ -36,13 +36,13 @@ class Sessions:
 
 
 async def test_a_flood_of_tokens_of_nobody_costs_one_read() -> None:
-    sessions = Sessions()
+    sessions = HeldSessions()
     assert await sessions.ask([f"{number:043}" for number in range(1000)]) == [False] * 1000
     assert sessions.reads == 1
 
 
 async def test_a_known_token_is_read_once_and_does_not_wait_for_the_flood() -> None:
-    sessions = Sessions()
+    sessions = HeldSessions()
     assert await sessions.ask([TOKEN] * 3) == [True] * 3
     sessions.goes_on.clear()
     flood = asyncio.create_task(sessions.ask([OTHER] * 100))
@@ -55,7 +55,7 @@ async def test_a_known_token_is_read_once_and_does_not_wait_for_the_flood() -> N
 
 
 async def test_a_session_that_begins_during_a_read_is_found_by_the_next() -> None:
-    sessions = Sessions()
+    sessions = HeldSessions()
     sessions.tokens.clear()
     sessions.goes_on.clear()
     early = asyncio.create_task(sessions.knows(OTHER))
@@ -69,7 +69,7 @@ async def test_a_session_that_begins_during_a_read_is_found_by_the_next() -> Non
 
 
 async def test_a_caller_that_hangs_up_stops_no_other() -> None:
-    sessions = Sessions()
+    sessions = HeldSessions()
     sessions.goes_on.clear()
     first, second = (asyncio.create_task(sessions.knows(TOKEN)) for _ in range(2))
     await asyncio.sleep(0)
@@ -80,7 +80,7 @@ async def test_a_caller_that_hangs_up_stops_no_other() -> None:
 
 
 async def test_an_ended_session_is_forgotten() -> None:
-    sessions = Sessions()
+    sessions = HeldSessions()
     assert await sessions.knows(TOKEN)
     sessions.tokens.clear()
     sessions.filter.forget(TOKEN)
@@ -88,7 +88,7 @@ async def test_an_ended_session_is_forgotten() -> None:
 
 
 async def test_a_database_that_is_away_is_told_and_asked_again() -> None:
-    sessions = Sessions()
+    sessions = HeldSessions()
     sessions.error = StoreUnavailable("connection refused")
     with pytest.raises(StoreUnavailable, match="refused"):
         await sessions.knows(TOKEN)

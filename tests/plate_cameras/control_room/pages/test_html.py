@@ -15,7 +15,7 @@ from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.gates.reasons import REASONS
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.people.people import Person
-from tests.serving.gateway.http.html_reader import Reader
+from tests.serving.gateway.http.html_reader import HtmlReader
 
 TEXTS = read_room_texts()
 FOLDER = Path(html.__file__).parent
@@ -26,8 +26,8 @@ OWN = ("language", "shared_texts", "details", "docs")
 EACH = pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 
 
-def read(page: Page, language: str = "en") -> Reader:
-    return Reader(render_page(page, TEXTS[language], GatewayOptions()))
+def read(page: Page, language: str = "en") -> HtmlReader:
+    return HtmlReader(render_page(page, TEXTS[language], GatewayOptions()))
 
 
 @EACH

@@ -59,7 +59,7 @@ class ChosenPrincipal:
     def close(self) -> None: ...
 
 
-class Room:
+class RestRoom:
     """A control room, the parts of its routes, a caller, and a store whose clock is at NOW_S."""
 
     def __init__(self, store: PassStore) -> None:
@@ -100,13 +100,13 @@ class Room:
 
 
 @contextmanager
-def open_room(folder: Path) -> Iterator[Room]:
-    room = Room(open_store(Store(keep_frames=True, blur="none"), folder, clock=lambda: NOW_S))
+def open_room(folder: Path) -> Iterator[RestRoom]:
+    room = RestRoom(open_store(Store(keep_frames=True, blur="none"), folder, clock=lambda: NOW_S))
     with room.client:
         yield room
 
 
-def add_openings(room: Room) -> None:
+def add_openings(room: RestRoom) -> None:
     """Write an opening at the gate, and one that was refused in the yard."""
     openings = [
         GateOpening(

@@ -16,7 +16,7 @@ from tests.plate_cameras.control_room.rest.rooms import (
     CAMERAS,
     EDITOR,
     OF_THE_EAST,
-    Room,
+    RestRoom,
     add_openings,
 )
 from tests.plate_cameras.store.stored_events import NOW_S
@@ -29,7 +29,7 @@ AREAS = {
 STATUS = {"state": "playing", "frames": 12, "delay_s": 0.25, "dropped_share": 0.1}
 
 
-def test_a_camera_that_nobody_watches_is_unknown(room: Room) -> None:
+def test_a_camera_that_nobody_watches_is_unknown(room: RestRoom) -> None:
     camera = room.get("/v1/cameras/gate")
     assert (camera["state"], camera["updated"], camera["still"]) == ("unknown", None, None)
     assert (camera["group"], camera["lists"]) == ("east", ["residents"])
@@ -42,14 +42,16 @@ def test_a_camera_that_nobody_watches_is_unknown(room: Room) -> None:
     ("age_s", "state"),
     [pytest.param(1, "playing", id="fresh"), pytest.param(60, "unknown", id="old")],
 )
-def test_the_state_is_what_a_watcher_has_told_lately(room: Room, age_s: float, state: str) -> None:
+def test_the_state_is_what_a_watcher_has_told_lately(
+    room: RestRoom, age_s: float, state: str
+) -> None:
     room.store.live.write_states([CameraState("gate", "watcher-1", time.time() - age_s, STATUS)])
     camera = room.get("/v1/cameras/gate")
     assert camera["state"] == state
     assert (camera["watcher"], camera["frames"], camera["delay_s"]) == ("watcher-1", 12, 0.25)
 
 
-def test_a_still_has_its_time(room: Room) -> None:
+def test_a_still_has_its_time(room: RestRoom) -> None:
     assert room.client.get("/v1/cameras/gate/still.jpg").status_code == 404
     room.store.live.write_stills([Still("gate", NOW_S, b"a still")])
     still = room.client.get("/v1/cameras/gate/still.jpg")
@@ -61,7 +63,7 @@ def test_a_still_has_its_time(room: Room) -> None:
     assert room.client.get("/v1/cameras/gate/still.jpg", headers=again).status_code == 304
 
 
-def test_a_camera_whose_name_has_a_slash_is_reached(room: Room) -> None:
+def test_a_camera_whose_name_has_a_slash_is_reached(room: RestRoom) -> None:
     name, path = "yard/1 %2F", "/v1/cameras/yard%2F1%20%252F"
     configuration = replace(room.room.configuration, cameras=(replace(CAMERAS[0], name=name),))
     room.room.configuration = configuration
@@ -75,7 +77,7 @@ def test_a_camera_whose_name_has_a_slash_is_reached(room: Room) -> None:
     assert (unknown.status_code, unknown.json()["detail"]) == (404, "there is no camera 'yard/2'")
 
 
-def test_areas_are_drawn_and_go_back_to_the_file(room: Room) -> None:
+def test_areas_are_drawn_and_go_back_to_the_file(room: RestRoom) -> None:
     camera = room.client.put("/v1/cameras/gate/areas", json=AREAS).json()
     assert {name: camera[name] for name in AREAS} == AREAS
     assert camera["areas_from"] == "page"
@@ -106,7 +108,7 @@ def zone(*points: list[float]) -> dict[str, Any]:
     ],
 )
 def test_wrong_areas_change_nothing(
-    room: Room, body: dict[str, Any], refusal: tuple[int, str]
+    room: RestRoom, body: dict[str, Any], refusal: tuple[int, str]
 ) -> None:
     answer = room.client.put("/v1/cameras/gate/areas", json=body)
     assert (answer.status_code, answer.json()["reason"]) == refusal
@@ -114,7 +116,7 @@ def test_wrong_areas_change_nothing(
 
 
 def test_an_administrator_of_a_group_reads_the_audit_of_its_people_and_keys(
-    filled_room: Room,
+    filled_room: RestRoom,
 ) -> None:
     searches = [("clara", ("east",)), ("david", ("west",)), ("local", ()), ("key:desk", ("east",))]
     searches += [("clara", ("east", "west")), ("clara", ())]  # before she came to the east
@@ -124,13 +126,13 @@ def test_an_administrator_of_a_group_reads_the_audit_of_its_people_and_keys(
     assert [who for who, *_ in filled_room.kinds()] == ["key:desk", "clara"]
 
 
-def test_only_administrators_draw_areas_and_read_the_audit(room: Room) -> None:
+def test_only_administrators_draw_areas_and_read_the_audit(room: RestRoom) -> None:
     room.enter_as(EDITOR)
     assert room.client.put("/v1/cameras/gate/areas", json=AREAS).status_code == 403
     assert room.client.get("/v1/audit").status_code == 403
 
 
-def test_openings_come_in_pages_and_with_their_pass(filled_room: Room) -> None:
+def test_openings_come_in_pages_and_with_their_pass(filled_room: RestRoom) -> None:
     add_openings(filled_room)
     first = filled_room.get("/v1/gates/openings?limit=1")
     second = filled_room.get(f"/v1/gates/openings?limit=1&cursor={first['cursor']}")
@@ -150,7 +152,7 @@ def test_openings_come_in_pages_and_with_their_pass(filled_room: Room) -> None:
     ]
 
 
-def test_the_audit_comes_in_pages(filled_room: Room) -> None:
+def test_the_audit_comes_in_pages(filled_room: RestRoom) -> None:
     filled_room.get("/v1/passes?text=A1*")
     filled_room.get("/v1/passes?text=B*")
     first = filled_room.get("/v1/audit?limit=1")

@@ -14,7 +14,7 @@ from plate_cameras.control_room.rest.streams import OpenStreams
 from plate_cameras.store.finding.pass_query import StoredHit
 from plate_cameras.store.scope import EVERYTHING, Scope
 from plate_cameras.store.writing.live_tables import CameraState
-from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.control_room.rest.rooms import RestRoom
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
 
 HITS = (StoredHit("residents", "A123BC77", "flat 12", 0),)
@@ -30,7 +30,7 @@ CAMERA = Notice("camera", "gate", show)
 
 
 @asynccontextmanager
-async def polling(room: Room) -> AsyncIterator[ChangeFeed]:
+async def polling(room: RestRoom) -> AsyncIterator[ChangeFeed]:
     """Return a feed, which runs as soon as somebody listens."""
     feed = ChangeFeed(room.room)
     with feed.listen():
@@ -55,7 +55,7 @@ def test_an_event_is_sent_with_its_number_and_hits_of_own_lists(
     assert notice.to_sse(scope) == content + b"\n\n"
 
 
-async def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
+async def test_all_listeners_get_each_event_until_the_feed_ends(room: RestRoom) -> None:
     async with polling(room) as feed:
         with feed.listen() as first, feed.listen() as second:
             await asyncio.to_thread(room.store.write, [make_event("a")], [])
@@ -65,7 +65,7 @@ async def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> N
 
 
 async def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
-    room: Room, caplog: pytest.LogCaptureFixture
+    room: RestRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
     room.store.live.write_states([CameraState("gate", "newer", NOW_S, {"dropped_share": None})])
     async with polling(room) as feed:

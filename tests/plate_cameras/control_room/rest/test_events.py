@@ -15,8 +15,8 @@ from plate_cameras.control_room.rest.change_feed import MAX_WAITING
 from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse
 from plate_cameras.store.erasing.retention import CHANGES_S
 from plate_cameras.store.finding.change_log import PAGE
-from tests.plate_cameras.control_room.rest.rooms import Room
-from tests.plate_cameras.control_room.streams import OpenStream
+from tests.plate_cameras.control_room.rest.rooms import RestRoom
+from tests.plate_cameras.control_room.streams import StreamedAnswer
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
 from tests.waiting import until
 
@@ -24,21 +24,21 @@ CSV = {"content-type": "text/csv"}
 HTTP: dict[str, Any] = {"type": "http", "method": "GET", "path": "/v1/events"}
 
 
-def listen(room: Room, query: str, text: bytes, count: int = 1) -> list[dict[str, str]]:
+def listen(room: RestRoom, query: str, text: bytes, count: int = 1) -> list[dict[str, str]]:
     """Return the events of a stream, once a text has come a number of times."""
-    stream = OpenStream(room.client, f"/v1/events?{query}")
+    stream = StreamedAnswer(room.client, f"/v1/events?{query}")
     until(lambda: stream.content.count(text) >= count, "events")
     stream.leave()
     blocks = stream.content.decode().split("\n\n")
     return [dict(re.findall(r"^(\w+): (.*)$", block, re.MULTILINE)) for block in blocks if block]
 
 
-def write(room: Room, count: int) -> None:
+def write(room: RestRoom, count: int) -> None:
     """Write events of one pass: each is a change."""
     room.store.write([make_event("a", kind="updated")] * count, [])
 
 
-def test_everything_that_was_missed_comes_in_its_order(room: Room) -> None:
+def test_everything_that_was_missed_comes_in_its_order(room: RestRoom) -> None:
     count = MAX_WAITING + PAGE + 100
     write(room, count)
     events = listen(room, "after=0", b"pass.updated", count)
@@ -55,7 +55,7 @@ def test_everything_that_was_missed_comes_in_its_order(room: Room) -> None:
     ],
 )
 def test_a_listener_that_comes_too_late_is_told_and_begins_now(
-    room: Room, after: int, kinds: list[str]
+    room: RestRoom, after: int, kinds: list[str]
 ) -> None:
     write(room, 3)
     room.store.delete_expired(NOW_S + CHANGES_S + 1)
@@ -93,7 +93,7 @@ async def test_a_caller_that_reads_nothing_loses_its_place() -> None:
         pass
 
 
-def test_a_slow_answer_is_not_given(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_answer_is_not_given(filled_room: RestRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     filled_room.withdraw_rights()
     assert filled_room.client.get("/v1/passes").status_code == 200  # it was quick
     monkeypatch.setattr(endpoint, "CHECK_S", 0.0)
@@ -111,7 +111,7 @@ def test_a_slow_answer_is_not_given(filled_room: Room, monkeypatch: pytest.Monke
     ],
 )
 def test_a_body_that_came_too_late_changes_nothing(
-    filled_room: Room, method: str, path: str, body: dict[str, Any]
+    filled_room: RestRoom, method: str, path: str, body: dict[str, Any]
 ) -> None:
     before = filled_room.get("/v1/lists"), filled_room.get("/v1/audit")
     filled_room.withdraw_rights()
@@ -120,7 +120,7 @@ def test_a_body_that_came_too_late_changes_nothing(
 
 
 @pytest.mark.parametrize("path", ["/v1/passes?format=csv", "/v1/plates/A123BC77/export"])
-def test_an_export_breaks_off(filled_room: Room, path: str) -> None:
+def test_an_export_breaks_off(filled_room: RestRoom, path: str) -> None:
     whole = filled_room.client.get(path)
     filled_room.withdraw_rights()
     with filled_room.client.stream("GET", path) as answer:

@@ -11,27 +11,27 @@ import pytest
 from plate_cameras.store.errors import ChangedMeanwhile
 from plate_cameras.store.lists import list_file
 from plate_cameras.store.lists.file_contents import MAX_FILE_BYTES
-from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, VIEWER, Room
+from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, VIEWER, RestRoom
 
 LIST = "/v1/lists/residents"
 CSV = {"content-type": "text/csv"}
 
 
-def send_file(room: Room, content: str | bytes, query: str = "", kind: str = "text/csv") -> Any:
+def send_file(room: RestRoom, content: str | bytes, query: str = "", kind: str = "text/csv") -> Any:
     return room.client.post(
         f"{LIST}/entries{query}", content=content, headers={"content-type": kind}
     )
 
 
-def entries_of(room: Room, query: str = "") -> list[dict[str, Any]]:
+def entries_of(room: RestRoom, query: str = "") -> list[dict[str, Any]]:
     return room.get(f"{LIST}/entries{query}")["entries"]
 
 
-def texts_of(room: Room, query: str = "") -> list[str]:
+def texts_of(room: RestRoom, query: str = "") -> list[str]:
     return [entry["text"] for entry in entries_of(room, query)]
 
 
-def test_lists_tell_their_entries_and_cameras(filled_room: Room) -> None:
+def test_lists_tell_their_entries_and_cameras(filled_room: RestRoom) -> None:
     fields = {"name": "residents", "note": "house 5", "retention_days": None, "entries": 1}
     lists = [fields | {"cameras": ["gate", "yard"]}]
     assert filled_room.get("/v1/lists") == {"lists": lists, "cursor": ""}
@@ -40,7 +40,7 @@ def test_lists_tell_their_entries_and_cameras(filled_room: Room) -> None:
 
 
 @pytest.mark.parametrize("name", ["guests", "night/entries/shift"])
-def test_a_list_is_made_changed_and_deleted(room: Room, name: str) -> None:
+def test_a_list_is_made_changed_and_deleted(room: RestRoom, name: str) -> None:
     path = f"/v1/lists/{quote(name, safe='')}"
     plate_list = room.client.put(path, json={"note": "hotel"}).json()
     empty = {"note": "hotel", "retention_days": None, "entries": 0, "cameras": []}
@@ -62,7 +62,7 @@ def test_a_list_is_made_changed_and_deleted(room: Room, name: str) -> None:
         pytest.param("9999-12-31", "9999-12-31T23:59:59.000Z", id="the last day"),
     ],
 )
-def test_an_entry_is_put_and_removed(filled_room: Room, until: str, end: str) -> None:
+def test_an_entry_is_put_and_removed(filled_room: RestRoom, until: str, end: str) -> None:
     body = {"note": "guest", "valid_from": "2025-06-15", "valid_until": until, "edits": 1}
     entry = filled_room.client.put(f"{LIST}/entries/b777bb 77", json=body).json()
     times = {"valid_from": "2025-06-15T00:00:00.000Z", "valid_until": end}
@@ -72,7 +72,7 @@ def test_an_entry_is_put_and_removed(filled_room: Room, until: str, end: str) ->
     assert [filled_room.client.delete(path).status_code for _ in range(2)] == [204, 404]
 
 
-def test_entries_are_imported_and_exported(filled_room: Room) -> None:
+def test_entries_are_imported_and_exported(filled_room: RestRoom) -> None:
     answer = send_file(filled_room, "\ufefftext,note\nC001CC77,\nB777BB77,guest\n".encode())
     assert (answer.json(), len(entries_of(filled_room))) == ({"imported": 2}, 3)
     answer = send_file(filled_room, "text\nC001CC77\n", "?replace=true")
@@ -82,7 +82,7 @@ def test_entries_are_imported_and_exported(filled_room: Room) -> None:
     assert filled_room.kinds()[0] == ("local", "backup", "export list", 1)
 
 
-def test_a_list_for_excel_can_be_imported_again(filled_room: Room) -> None:
+def test_a_list_for_excel_can_be_imported_again(filled_room: RestRoom) -> None:
     note = {"note": "x;=1+1, +7 921\n@SUM(1)"}
     assert filled_room.client.put(f"{LIST}/entries/B777BB77", json=note).status_code == 200
     entries = entries_of(filled_room)
@@ -93,7 +93,7 @@ def test_a_list_for_excel_can_be_imported_again(filled_room: Room) -> None:
     assert entries_of(filled_room) == entries
 
 
-def test_entries_come_in_pages_and_by_a_part(filled_room: Room) -> None:
+def test_entries_come_in_pages_and_by_a_part(filled_room: RestRoom) -> None:
     send_file(filled_room, "text,note\nB777BB77,Дом 5\nC001CC77,дом 7\n".encode())
     first = filled_room.get(f"{LIST}/entries?limit=2")
     assert [entry["text"] for entry in first["entries"]] == ["A123BC77", "B777BB77"]
@@ -104,7 +104,7 @@ def test_entries_come_in_pages_and_by_a_part(filled_room: Room) -> None:
     assert houses["cursor"] == "B777BB77"
 
 
-def test_a_long_list_is_exported_in_parts(filled_room: Room) -> None:
+def test_a_long_list_is_exported_in_parts(filled_room: RestRoom) -> None:
     texts = [f"B{at:04}77" for at in range(1500)]
     send_file(filled_room, "\n".join(["text", *texts, ""]), "?replace=true")
     answer = filled_room.client.get(f"{LIST}/entries?format=csv")
@@ -113,7 +113,7 @@ def test_a_long_list_is_exported_in_parts(filled_room: Room) -> None:
 
 
 def test_an_import_that_another_one_overtakes_is_a_conflict(
-    filled_room: Room, monkeypatch: pytest.MonkeyPatch
+    filled_room: RestRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail = Mock(side_effect=ChangedMeanwhile("another import has begun"))
     monkeypatch.setattr(filled_room.store.lists, "import_csv", fail)
@@ -131,7 +131,7 @@ def test_an_import_that_another_one_overtakes_is_a_conflict(
     ],
 )
 def test_a_wrong_file_changes_nothing(
-    filled_room: Room, content: bytes, kind: str, status: int, monkeypatch: pytest.MonkeyPatch
+    filled_room: RestRoom, content: bytes, kind: str, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_file, "MAX_FILE_ROWS", 3)
     assert send_file(filled_room, content, kind=kind).status_code == status
@@ -152,7 +152,7 @@ def test_a_wrong_file_changes_nothing(
     ],
 )
 def test_a_wrong_entry_is_told_and_changes_nothing(
-    filled_room: Room, text: str, body: bytes, detail: str
+    filled_room: RestRoom, text: str, body: bytes, detail: str
 ) -> None:
     headers = {"content-type": "application/json"}
     answer = filled_room.client.put(f"{LIST}/entries/{text}", content=body, headers=headers)
@@ -161,7 +161,7 @@ def test_a_wrong_entry_is_told_and_changes_nothing(
     assert texts_of(filled_room) == ["A123BC77"]
 
 
-def test_roles_limit_what_may_be_changed(filled_room: Room) -> None:
+def test_roles_limit_what_may_be_changed(filled_room: RestRoom) -> None:
     filled_room.enter_as(VIEWER)
     filled_room.get(f"{LIST}/entries")
     answer = filled_room.client.put(f"{LIST}/entries/B777BB77", json={})
@@ -174,7 +174,7 @@ def test_roles_limit_what_may_be_changed(filled_room: Room) -> None:
     assert filled_room.client.delete(LIST).status_code == 403
 
 
-def test_each_change_stands_in_the_audit(room: Room) -> None:
+def test_each_change_stands_in_the_audit(room: RestRoom) -> None:
     client, areas, entry = room.client, "/v1/cameras/gate/areas", f"{LIST}/entries/A123BC77"
     client.headers["x-reason"] = "moved in"
     client.put(LIST, json={"note": "house 5"})
@@ -202,7 +202,7 @@ def test_each_change_stands_in_the_audit(room: Room) -> None:
     ],
 )
 def test_a_list_of_other_groups_cameras_stays_as_it_is(
-    filled_room: Room, method: str, path: str
+    filled_room: RestRoom, method: str, path: str
 ) -> None:
     filled_room.enter_as(OF_THE_EAST)
     body = {"content": "text\n", "headers": CSV} if method == "POST" else {"json": {}}
@@ -211,7 +211,7 @@ def test_a_list_of_other_groups_cameras_stays_as_it_is(
     assert answer.json()["detail"] == "list residents: cameras of other groups use it, too"
 
 
-def test_doubtful_texts_are_taken_when_the_caller_says_so(filled_room: Room) -> None:
+def test_doubtful_texts_are_taken_when_the_caller_says_so(filled_room: RestRoom) -> None:
     answer = filled_room.client.put(f"{LIST}/entries/HORSE", json={"accept_doubtful": True})
     assert (answer.status_code, answer.json()["text"]) == (200, "HORSE")
     assert filled_room.client.delete(f"{LIST}/entries/horse").status_code == 204
@@ -222,7 +222,7 @@ def test_doubtful_texts_are_taken_when_the_caller_says_so(filled_room: Room) -> 
     assert send_file(filled_room, content, "?accept_doubtful=true").json() == {"imported": 2}
 
 
-def test_an_import_is_looked_at_first(filled_room: Room) -> None:
+def test_an_import_is_looked_at_first(filled_room: RestRoom) -> None:
     before = entries_of(filled_room)
     rows = b"text,note\nM456OP199,new\nA123BC77,another\nAO12BC77,\n,nobody\n"
     preview = filled_room.client.post(
@@ -236,7 +236,7 @@ def test_an_import_is_looked_at_first(filled_room: Room) -> None:
 
 
 def test_an_empty_file_is_imported_when_it_is_filled_in_with_days_of_its_zone(
-    filled_room: Room,
+    filled_room: RestRoom,
 ) -> None:
     template = filled_room.client.get("/v1/list-template?language=ru").content
     content = template + b"M456OP199;flat 7;;31.12.2027\r\n"
@@ -257,7 +257,7 @@ def test_an_empty_file_is_imported_when_it_is_filled_in_with_days_of_its_zone(
     ],
 )
 def test_a_preview_of_another_file_or_zone_is_told(
-    filled_room: Room, query: str, content: bytes, detail: str
+    filled_room: RestRoom, query: str, content: bytes, detail: str
 ) -> None:
     answer = filled_room.client.post(f"{LIST}/preview{query}", content=content, headers=CSV)
     assert answer.status_code == 400

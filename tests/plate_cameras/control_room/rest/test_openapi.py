@@ -20,17 +20,17 @@ from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.routes import describe, rest_routes
 from plate_cameras.control_room.room_texts import read_room_texts
 from tests.plate_cameras.control_room.access.rooms import open_room
-from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.control_room.rest.rooms import RestRoom
 from tests.plate_cameras.store.stored_events import make_event
 from tests.serving.gateway.fuzzing import CHECKED, prepare
-from tests.serving.gateway.http.html_reader import Reader
+from tests.serving.gateway.http.html_reader import HtmlReader
 
 
-def read_document(room: Room) -> dict:
+def read_document(room: RestRoom) -> dict:
     return room.get("/openapi.json")
 
 
-def test_every_route_and_field_is_described_beside_those_of_recognition(room: Room) -> None:
+def test_every_route_and_field_is_described_beside_those_of_recognition(room: RestRoom) -> None:
     whole = read_document(room)
     paths, schemas = whole["paths"], whole["components"]["schemas"]
     assert {*paths["/v1/lists/{name}"]} == {"put", "delete"}
@@ -41,8 +41,8 @@ def test_every_route_and_field_is_described_beside_those_of_recognition(room: Ro
     assert all("description" in schema for schema in schemas.values())
 
 
-def test_the_page_shows_the_operations(room: Room) -> None:
-    text = Reader(room.client.get("/docs?part=passes").text).text
+def test_the_page_shows_the_operations(room: RestRoom) -> None:
+    text = HtmlReader(room.client.get("/docs?part=passes").text).text
     assert "/v1/passes/{id}/crop.jpg" in text
     assert "Search passes, the newest first" in text
 
@@ -57,7 +57,7 @@ def texts_in(document: Any) -> set[str]:
     return own.union(*map(texts_in, document.values()))
 
 
-def test_the_descriptions_are_there_in_russian(room: Room) -> None:
+def test_the_descriptions_are_there_in_russian(room: RestRoom) -> None:
     """A few may wait for their translation; those about limits have numbers in them."""
     translations = to_plain({**read_texts()["ru"].docs, **read_room_texts()["ru"].docs})
     texts = texts_in({**read_document(room), "responses": {}})

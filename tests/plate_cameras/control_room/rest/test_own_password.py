@@ -14,7 +14,7 @@ from tests.plate_cameras.control_room.access.rooms import (
     BORIS,
     OTHERS,
     PASSWORD,
-    Room,
+    HttpRoom,
     open_room,
     open_with_keys,
 )
@@ -25,13 +25,13 @@ CHANGE = {"old_password": PASSWORD, "password": NEW}
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
+def room(tmp_path: Path) -> Iterator[HttpRoom]:
     """A room that can be reached from other machines."""
     with open_room(tmp_path, http=OTHERS) as new_room:
         yield new_room
 
 
-def logs_in(room: Room, password: str) -> bool:
+def logs_in(room: HttpRoom, password: str) -> bool:
     """Tell whether Boris can log in with a password. The client's cookies stay."""
     cookies = dict(room.client.cookies)
     answer = room.client.post("/v1/session", json={"name": "boris", "password": password})
@@ -39,12 +39,14 @@ def logs_in(room: Room, password: str) -> bool:
     return answer.status_code == 200
 
 
-def asks(room: Room, token: str) -> int:
+def asks(room: HttpRoom, token: str) -> int:
     headers = {"cookie": f"plates_session={token}"}
     return int(room.client.get("/v1/session", headers=headers).status_code)
 
 
-def test_a_viewer_changes_the_password_and_ends_only_the_own_other_sessions(room: Room) -> None:
+def test_a_viewer_changes_the_password_and_ends_only_the_own_other_sessions(
+    room: HttpRoom,
+) -> None:
     tokens = []
     for name in (BORIS.name, ANNA.name, BORIS.name):
         room.client.cookies.clear()
@@ -72,7 +74,7 @@ def test_a_viewer_changes_the_password_and_ends_only_the_own_other_sessions(room
     ],
 )
 def test_a_change_that_is_not_allowed_changes_nothing(
-    room: Room, body: dict[str, str], status: int, reason: str
+    room: HttpRoom, body: dict[str, str], status: int, reason: str
 ) -> None:
     csrf = room.log_in(BORIS.name)
     answer = room.client.put(PATH, json=body, headers=csrf)
@@ -84,7 +86,7 @@ def test_a_change_that_is_not_allowed_changes_nothing(
     assert logs_in(room, PASSWORD)
 
 
-def test_attempts_are_limited_like_those_of_a_login(room: Room) -> None:
+def test_attempts_are_limited_like_those_of_a_login(room: HttpRoom) -> None:
     csrf = room.log_in(BORIS.name)
     wrong: dict[str, Any] = {"json": CHANGE | {"old_password": "wrong"}, "headers": csrf}
     statuses = [room.client.put(PATH, **wrong).status_code for _ in range(MAX_ATTEMPTS + 1)]
@@ -97,7 +99,7 @@ def test_a_key_has_no_password(tmp_path: Path) -> None:
     assert (answer.status_code, answer.json()["reason"]) == (403, "role")
 
 
-def test_the_change_is_in_the_audit(room: Room) -> None:
+def test_the_change_is_in_the_audit(room: HttpRoom) -> None:
     room.client.put(PATH, json=CHANGE, headers=room.log_in(ANNA.name))
     searches = room.client.get("/v1/audit").json()["searches"]
     kinds = [(entry["who"], entry["kind"]) for entry in searches]

@@ -12,17 +12,17 @@ import pytest
 
 from plate_cameras.control_room.rest import csv_export
 from plate_cameras.passes import describe_pass
-from tests.plate_cameras.control_room.rest.rooms import VIEWER, Room
-from tests.plate_cameras.control_room.streams import OpenStream
+from tests.plate_cameras.control_room.rest.rooms import VIEWER, RestRoom
+from tests.plate_cameras.control_room.streams import StreamedAnswer
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
 from tests.waiting import until
 
 
-def ids(room: Room, query: str = "") -> list[str]:
+def ids(room: RestRoom, query: str = "") -> list[str]:
     return [fields["id"] for fields in room.get(f"/v1/passes{query}")["passes"]]
 
 
-def test_a_pass_has_the_fields_of_its_event_and_more(filled_room: Room) -> None:
+def test_a_pass_has_the_fields_of_its_event_and_more(filled_room: RestRoom) -> None:
     (fields,) = filled_room.get("/v1/passes?camera=gate")["passes"]
     event = describe_pass(make_event("gate-1").vehicle_pass)
     event["best"] |= {"part": None, "blur": "none"}
@@ -56,11 +56,11 @@ def test_a_pass_has_the_fields_of_its_event_and_more(filled_room: Room) -> None:
         pytest.param("?until=2025-06-15T15:05:40Z", [], id="until leaves its moment out"),
     ],
 )
-def test_each_filter_is_used(filled_room: Room, query: str, pass_ids: list[str]) -> None:
+def test_each_filter_is_used(filled_room: RestRoom, query: str, pass_ids: list[str]) -> None:
     assert ids(filled_room, query) == pass_ids
 
 
-def test_pages_follow_one_another(filled_room: Room) -> None:
+def test_pages_follow_one_another(filled_room: RestRoom) -> None:
     first = filled_room.get("/v1/passes?limit=1")
     second = filled_room.get(f"/v1/passes?limit=1&cursor={first['cursor']}")
     (link,) = filled_room.client.get("/v1/passes?limit=1&until=2030-01-01").links.values()
@@ -88,14 +88,14 @@ def test_pages_follow_one_another(filled_room: Room) -> None:
         pytest.param("?direction=up", "direction: ", id="direction"),
     ],
 )
-def test_a_wrong_query_is_told(room: Room, query: str, detail: str) -> None:
+def test_a_wrong_query_is_told(room: RestRoom, query: str, detail: str) -> None:
     answer = room.client.get(f"/v1/passes{query}")
     assert answer.status_code == 400
     assert answer.headers["content-type"] == "application/problem+json"
     assert re.search(detail, answer.json()["detail"])
 
 
-def test_a_single_pass_has_its_readings(filled_room: Room) -> None:
+def test_a_single_pass_has_its_readings(filled_room: RestRoom) -> None:
     fields = filled_room.get("/v1/passes/gate-1")
     assert [reading["is_best"] for reading in fields["readings"]] == [False, True]
     assert fields["readings"][1]["xyxy"] == [10.0, 20.0, 110.0, 45.0]
@@ -103,7 +103,7 @@ def test_a_single_pass_has_its_readings(filled_room: Room) -> None:
     assert fields["lists"][0]["list"] == "residents"
 
 
-def test_pictures_are_private_and_kept_by_browsers(filled_room: Room) -> None:
+def test_pictures_are_private_and_kept_by_browsers(filled_room: RestRoom) -> None:
     crop = filled_room.client.get("/v1/passes/gate-1/crop.jpg")
     assert crop.content == b"crop gate-1"
     assert crop.headers["content-type"] == "image/jpeg"
@@ -119,7 +119,7 @@ def test_pictures_are_private_and_kept_by_browsers(filled_room: Room) -> None:
     "path",
     ["/no", "/no/crop.jpg", "/yard-1/side.jpg", "?list=guests", "?format=csv&list=guests"],
 )
-def test_what_is_not_there_is_told(filled_room: Room, path: str) -> None:
+def test_what_is_not_there_is_told(filled_room: RestRoom, path: str) -> None:
     assert filled_room.client.get(f"/v1/passes{path}").status_code == 404
 
 
@@ -131,14 +131,14 @@ def test_what_is_not_there_is_told(filled_room: Room, path: str) -> None:
     ],
 )
 def test_counts_by_hour_and_camera(
-    filled_room: Room, query: str, by: str, count: dict[str, object]
+    filled_room: RestRoom, query: str, by: str, count: dict[str, object]
 ) -> None:
     counts = filled_room.get(f"/v1/passes/counts{query}")
     assert counts == {"by": by, "counts": [count], "cursor": ""}
 
 
 @pytest.fixture
-def small_pages(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+def small_pages(filled_room: RestRoom, monkeypatch: pytest.MonkeyPatch) -> RestRoom:
     """Return a room with seven passes, whose files are written three passes at a time."""
     monkeypatch.setattr(csv_export, "MAX_PAGE", 3)
     filled_room.store.write([make_event(f"more-{number}") for number in range(5)], [])
@@ -146,7 +146,7 @@ def small_pages(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
 
 
 @pytest.mark.parametrize("how", [{"path": "?format=csv"}, {"accept": "text/csv"}])
-def test_a_csv_file_has_all_pages(small_pages: Room, how: dict[str, str]) -> None:
+def test_a_csv_file_has_all_pages(small_pages: RestRoom, how: dict[str, str]) -> None:
     headers = {"accept": how.get("accept", "*/*"), "x-reason": "case 7"}
     answer = small_pages.client.get("/v1/passes" + how.get("path", ""), headers=headers)
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
@@ -160,12 +160,12 @@ def test_a_csv_file_has_all_pages(small_pages: Room, how: dict[str, str]) -> Non
 
 
 def test_an_export_that_ends_early_stands_in_the_audit_with_its_count(
-    small_pages: Room,
+    small_pages: RestRoom,
 ) -> None:
     def has_page(content: bytearray) -> bool:
         return content.count(b"\n") > 1
 
-    stream = OpenStream(small_pages.client, "/v1/passes?format=csv", is_enough=has_page)
+    stream = StreamedAnswer(small_pages.client, "/v1/passes?format=csv", is_enough=has_page)
     until(lambda: has_page(stream.content), "a page")
     stream.leave()
     assert small_pages.kinds()[0] == ("local", "-", "export", 3)
@@ -178,7 +178,9 @@ def test_an_export_that_ends_early_stands_in_the_audit_with_its_count(
         ("excel", "x;'=1+1 y,'@SUM(1) z\t'-1 v\n'+1", ";"),
     ],
 )
-def test_names_are_no_formulas_in_a_file(room: Room, kind: str, zones: str, delimiter: str) -> None:
+def test_names_are_no_formulas_in_a_file(
+    room: RestRoom, kind: str, zones: str, delimiter: str
+) -> None:
     room.store.write([make_event("gate-1", zones=zones.replace("'", "").split(" "))], [])
     answer = room.client.get(f"/v1/passes?format={kind}")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
@@ -186,7 +188,7 @@ def test_names_are_no_formulas_in_a_file(room: Room, kind: str, zones: str, deli
     assert row["zones"] == zones
 
 
-def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(filled_room: Room) -> None:
+def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(filled_room: RestRoom) -> None:
     content = filled_room.client.get("/v1/passes?format=excel").content
     assert content.startswith(b"\xef\xbb\xbfid;camera;")
     row, _ = csv.DictReader(io.StringIO(content.decode("utf-8-sig")), delimiter=";")
@@ -194,7 +196,7 @@ def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(filled_room: 
     assert "." not in row["text_score"]
 
 
-def test_a_file_for_people_has_their_times_and_regions(room: Room) -> None:
+def test_a_file_for_people_has_their_times_and_regions(room: RestRoom) -> None:
     events = [
         make_event("gate-1", first_seen_s=NOW_S),
         make_event("clip-1", first_seen_s=3672.0, clock="file"),
@@ -210,7 +212,7 @@ def test_a_file_for_people_has_their_times_and_regions(room: Room) -> None:
     assert [first[7], first[9], first[10]] == texts
 
 
-def test_each_look_stands_once_in_the_audit_with_who_and_why(filled_room: Room) -> None:
+def test_each_look_stands_once_in_the_audit_with_who_and_why(filled_room: RestRoom) -> None:
     for _ in range(2):
         filled_room.get("/v1/passes", **{"x-automatic": "true"})  # as a page asks when it is opened
     first = filled_room.get("/v1/passes?limit=1", **{"x-reason": "case 7"})
@@ -227,7 +229,7 @@ def test_each_look_stands_once_in_the_audit_with_who_and_why(filled_room: Room) 
     assert [entry["query"].get("automatic", False) for entry in searches] == [False] * 3 + [True]
 
 
-def test_a_pass_has_its_neighbours(filled_room: Room) -> None:
+def test_a_pass_has_its_neighbours(filled_room: RestRoom) -> None:
     times = {f"gate-{number}": NOW_S + 60 * number for number in range(2, 20)}
     events = [make_event(name, first_seen_s=at_s) for name, at_s in times.items()]
     filled_room.store.write(events, [])
@@ -238,7 +240,7 @@ def test_a_pass_has_its_neighbours(filled_room: Room) -> None:
     assert filled_room.get("/v1/passes/gate-12")["neighbours"] == []
 
 
-def test_a_reason_may_be_required(filled_room: Room) -> None:
+def test_a_reason_may_be_required(filled_room: RestRoom) -> None:
     filled_room.require_reasons()
     answer = filled_room.client.get("/v1/passes")
     assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
@@ -248,7 +250,7 @@ def test_a_reason_may_be_required(filled_room: Room) -> None:
     filled_room.get("/v1/passes/counts")  # shows no plate
 
 
-def test_methods_of_a_path_are_told_and_head_has_no_body(filled_room: Room) -> None:
+def test_methods_of_a_path_are_told_and_head_has_no_body(filled_room: RestRoom) -> None:
     filled_room.enter_as(VIEWER)
     for path, methods in (("passes", {"GET", "HEAD"}), ("lists/residents", {"PUT", "DELETE"})):
         answer = filled_room.client.post(f"/v1/{path}")

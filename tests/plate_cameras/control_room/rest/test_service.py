@@ -22,7 +22,7 @@ from plate_cameras.store.factory import open_store
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.live_tables import CameraState
 from tests.plate_cameras.control_room.access.rooms import TESTER
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.postgresql_server import QuickPostgres
 from tests.plate_cameras.store.stored_events import make_event
 from tests.serving.gateway.conftest import GREY, INFER, Running, gateways, infer_call
 from tests.waiting import until
@@ -199,7 +199,7 @@ def test_a_stream_ends_when_the_process_is_told_to(folder: Path) -> None:
 
 
 def test_without_its_database_the_room_is_away_and_recognition_is_not(
-    server: PostgresqlServer, tmp_path: Path
+    server: QuickPostgres, tmp_path: Path
 ) -> None:
     url = server.create_database("room")
     (tmp_path / "CAMERAS.toml").write_text(f'{CAMERAS}[store]\nurl = "{url}"\n')

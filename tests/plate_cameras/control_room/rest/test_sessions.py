@@ -16,24 +16,25 @@ from tests.plate_cameras.control_room.access.rooms import (
     BORIS,
     OTHERS,
     PASSWORD,
-    Room,
+    HttpRoom,
     open_room,
     write_key_tables,
 )
 
 RIGHT = {"name": "anna", "password": PASSWORD}
 WRONG = {"name": "anna", "password": "wrong horse battery"}
+AnnasSession = tuple[HttpRoom, dict[str, str]]
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
+def room(tmp_path: Path) -> Iterator[HttpRoom]:
     """A room that can be reached from other machines."""
     with open_room(tmp_path, http=OTHERS) as new_room:
         yield new_room
 
 
 @pytest.fixture(scope="module")
-def open_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Room, dict[str, str]]]:
+def open_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnnasSession]:
     """A room with a session of Anna; tests must not end or change it."""
     people = (ANNA, BORIS, Person("david", "viewer", is_disabled=True))
     options = {"http": OTHERS, "cors_origins": ("https://shop.example",), "people": people}
@@ -41,18 +42,18 @@ def open_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Roo
         yield room, room.log_in()
 
 
-def log_in(room: Room, credentials: dict[str, str] = RIGHT, **headers: str) -> int:
+def log_in(room: HttpRoom, credentials: dict[str, str] = RIGHT, **headers: str) -> int:
     """Return the status of a login."""
     return int(room.client.post("/v1/session", json=credentials, headers=headers).status_code)
 
 
-def fail_often(room: Room, which: int, times: float, address: str = "127.0.0.1") -> None:
+def fail_often(room: HttpRoom, which: int, times: float, address: str = "127.0.0.1") -> None:
     """Use up attempts: of Anna's name (0), or of the address (-1)."""
     limit = limits_of("anna", address)[which]
     room.store.login_attempts.take([replace(limit, interval_s=times * INTERVAL_S)])
 
 
-def test_a_person_logs_in_and_out(room: Room) -> None:
+def test_a_person_logs_in_and_out(room: HttpRoom) -> None:
     answer = room.client.post("/v1/session", json=RIGHT | {"name": " Anna"})
     session = answer.json()
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
@@ -67,7 +68,7 @@ def test_a_person_logs_in_and_out(room: Room) -> None:
         assert room.client.get("/v1/session", headers=headers).status_code == 401
 
 
-def test_a_login_ends_the_session_that_the_browser_had(room: Room) -> None:
+def test_a_login_ends_the_session_that_the_browser_had(room: HttpRoom) -> None:
     room.log_in()
     before = room.client.cookies["plates_session"]
     room.log_in("boris")
@@ -85,7 +86,7 @@ def test_a_login_ends_the_session_that_the_browser_had(room: Room) -> None:
     ],
 )
 def test_scripts_do_not_see_the_cookie_and_other_sites_do_not_send_it(
-    room: Room, origin: str, name: str, more: dict[str, object]
+    room: HttpRoom, origin: str, name: str, more: dict[str, object]
 ) -> None:
     answer = room.client.post("/v1/session", json=RIGHT, headers={"origin": origin})
     ((cookie, morsel),) = SimpleCookie(answer.headers["set-cookie"]).items()
@@ -117,7 +118,7 @@ def test_with_tls_a_cookie_without_the_prefix_does_not_count(tmp_path: Path) -> 
     ],
 )
 def test_a_wrong_login_does_not_say_what_is_wrong(
-    open_session: tuple[Room, dict[str, str]], credentials: dict[str, str]
+    open_session: AnnasSession, credentials: dict[str, str]
 ) -> None:
     room, _ = open_session
     answer = room.client.post("/v1/session", json=credentials)
@@ -140,7 +141,7 @@ def test_a_wrong_login_does_not_say_what_is_wrong(
     ],
 )
 def test_a_body_that_is_no_login_is_rejected_and_not_repeated(
-    open_session: tuple[Room, dict[str, str]], body: bytes, content_type: str, status: int
+    open_session: AnnasSession, body: bytes, content_type: str, status: int
 ) -> None:
     room, _ = open_session
     headers = {"content-type": content_type}
@@ -150,7 +151,7 @@ def test_a_body_that_is_no_login_is_rejected_and_not_repeated(
     assert "secret" not in answer.text
 
 
-def test_many_failures_of_a_name_have_to_wait(room: Room) -> None:
+def test_many_failures_of_a_name_have_to_wait(room: HttpRoom) -> None:
     fail_often(room, 0, 8)
     answers = [room.client.post("/v1/session", json=WRONG) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [401, 401, 429]
@@ -183,7 +184,7 @@ def test_a_stranger_elsewhere_does_not_keep_a_person_from_logging_in(tmp_path: P
         assert log_in(room, **anna) == 200
 
 
-def test_logins_that_succeed_need_not_wait(room: Room) -> None:
+def test_logins_that_succeed_need_not_wait(room: HttpRoom) -> None:
     fail_often(room, 0, 9)
     assert [log_in(room) for _ in range(3)] == [200, 200, 200]
 
@@ -216,7 +217,7 @@ CROSS_SITE = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
     ],
 )
 def test_a_page_of_another_site_gets_nothing_by_the_cookie(
-    open_session: tuple[Room, dict[str, str]], method: str, path: str, headers: dict[str, str]
+    open_session: AnnasSession, method: str, path: str, headers: dict[str, str]
 ) -> None:
     """This holds even if the other page knows the CSRF token."""
     room, changes = open_session
@@ -240,16 +241,14 @@ def test_a_page_of_another_site_gets_nothing_by_the_cookie(
     [("DELETE", "/v1/session"), ("PUT", "/v1/people/boris"), ("DELETE", "/v1/people/boris")],
 )
 def test_a_change_by_cookie_needs_the_csrf_token(
-    open_session: tuple[Room, dict[str, str]], method: str, path: str, headers: dict[str, str]
+    open_session: AnnasSession, method: str, path: str, headers: dict[str, str]
 ) -> None:
     room, _ = open_session
     answer = room.client.request(method, path, headers=headers, json={"role": "viewer"})
     assert (answer.status_code, answer.json()["reason"]) == (403, "csrf")
 
 
-def test_the_csrf_token_of_another_session_does_not_help(
-    open_session: tuple[Room, dict[str, str]],
-) -> None:
+def test_the_csrf_token_of_another_session_does_not_help(open_session: AnnasSession) -> None:
     room, changes = open_session
     cookies = dict(room.client.cookies)
     room.client.cookies.clear()
@@ -269,7 +268,7 @@ def test_the_csrf_token_of_another_session_does_not_help(
     ],
 )
 def test_a_page_of_another_site_cannot_log_its_reader_in(
-    open_session: tuple[Room, dict[str, str]], headers: dict[str, str]
+    open_session: AnnasSession, headers: dict[str, str]
 ) -> None:
     room, _ = open_session
     answer = room.client.post("/v1/session", json=RIGHT, headers=headers)

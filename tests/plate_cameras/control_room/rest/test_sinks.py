@@ -13,7 +13,7 @@ import pytest
 
 from plate_cameras.configuration import Sink
 from plate_cameras.control_room.rest import sinks
-from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room
+from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, RestRoom
 
 SECRET = "/very-secret"
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _sinks(room: Room, file: Path) -> None:
+def _sinks(room: RestRoom, file: Path) -> None:
     sinks = (
         Sink("log", "jsonl", str(file), ("agreed",), lists=("residents",), unknown=True),
         Sink("east", "webhook", f"https://127.0.0.1:1{SECRET}", cameras=("gate",)),
@@ -33,13 +33,13 @@ def _sinks(room: Room, file: Path) -> None:
     room.room.configuration = replace(room.room.configuration, sinks=sinks)
 
 
-def test_sinks_are_listed_without_their_addresses(room: Room) -> None:
+def test_sinks_are_listed_without_their_addresses(room: RestRoom) -> None:
     answer = room.get("/v1/sinks")
     assert answer["sinks"][0] == {"name": "log", "type": "jsonl", "events": ["agreed"]}
     assert SECRET not in json.dumps(answer)
 
 
-def test_a_test_goes_past_the_filters_and_is_recorded(room: Room, file: Path) -> None:
+def test_a_test_goes_past_the_filters_and_is_recorded(room: RestRoom, file: Path) -> None:
     answer = room.client.post("/v1/sinks/log/tests", headers={"X-Reason": "new chat"})
     assert (answer.status_code, answer.json()) == (200, {"accepted": True, "problem": ""})
     (event,) = map(json.loads, file.read_text().splitlines())
@@ -58,7 +58,7 @@ def test_a_test_goes_past_the_filters_and_is_recorded(room: Room, file: Path) ->
         pytest.param("chat", "environment variable NOT_HERE|`make cameras` installs", id="secret"),
     ],
 )
-def test_a_failure_is_told_without_the_address(room: Room, name: str, problem: str) -> None:
+def test_a_failure_is_told_without_the_address(room: RestRoom, name: str, problem: str) -> None:
     answer = room.client.post(f"/v1/sinks/{name}/tests").json()
     assert not answer["accepted"]
     assert any(part in answer["problem"] for part in problem.split("|"))
@@ -66,7 +66,7 @@ def test_a_failure_is_told_without_the_address(room: Room, name: str, problem: s
 
 
 def test_tests_that_wait_for_their_receivers_are_few(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: RestRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     are_waiting, is_over = threading.Barrier(3, timeout=60), threading.Event()
 
@@ -86,7 +86,7 @@ def test_tests_that_wait_for_their_receivers_are_few(
         assert [status.result() for status in statuses] == [200, 200]
 
 
-def test_only_administrators_of_all_its_cameras_see_a_sink(room: Room, file: Path) -> None:
+def test_only_administrators_of_all_its_cameras_see_a_sink(room: RestRoom, file: Path) -> None:
     room.enter_as(OF_THE_EAST)
     assert [sink["name"] for sink in room.get("/v1/sinks")["sinks"]] == ["east"]
     assert room.client.post("/v1/sinks/log/tests").status_code == 404

@@ -14,7 +14,7 @@ from tests.plate_cameras.control_room.rest.rooms import (
     EDITOR,
     OF_THE_EAST,
     VIEWER,
-    Room,
+    RestRoom,
 )
 from tests.plate_cameras.store.stored_events import NOW_S
 
@@ -23,7 +23,7 @@ LIMITED = Site("car park", ("gate",), ("yard",), max_stay_hours=0.001, forget_da
 
 
 @pytest.fixture
-def site(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+def site(filled_room: RestRoom, monkeypatch: pytest.MonkeyPatch) -> RestRoom:
     """A room with a site, in which the vehicle of `gate-1` is."""
     monkeypatch.setattr(sites, "unix_s", lambda: NOW_S)
     filled_room.room.configuration = replace(filled_room.room.configuration, sites=(LIMITED,))
@@ -31,11 +31,11 @@ def site(filled_room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
     return filled_room
 
 
-def ids_of(room: Room, query: str = "") -> list[str]:
+def ids_of(room: RestRoom, query: str = "") -> list[str]:
     return [vehicle["entry"]["id"] for vehicle in room.get(VEHICLES + query)["vehicles"]]
 
 
-def test_an_editor_marks_who_has_left(site: Room) -> None:
+def test_an_editor_marks_who_has_left(site: RestRoom) -> None:
     assert ids_of(site) == ids_of(site, "?overstays=true") == ["gate-1"]
     assert site.client.put(LEFT).status_code == 204
     assert ids_of(site) == ids_of(site, "?overstays=true") == []
@@ -57,13 +57,13 @@ def test_an_editor_marks_who_has_left(site: Room) -> None:
     ],
 )
 def test_nobody_else_marks_anything(
-    site: Room, principal: Principal, path: str, status: int
+    site: RestRoom, principal: Principal, path: str, status: int
 ) -> None:
     site.enter_as(principal)
     assert site.client.put(path).status_code == status
 
 
-def test_a_look_needs_a_reason_where_searches_do(site: Room) -> None:
+def test_a_look_needs_a_reason_where_searches_do(site: RestRoom) -> None:
     site.require_reasons()
     answer = site.client.get(VEHICLES)
     assert (answer.status_code, answer.json()["detail"][:7]) == (400, "reason:")

@@ -12,7 +12,7 @@ from orchestrator.serving.gateway.policy import api_keys
 from plate_cameras.control_room import endpoint, extension
 from plate_cameras.control_room.rest import streams
 from plate_cameras.store.people.people import Person
-from tests.plate_cameras.control_room.access.rooms import TESTER, Room, write_key_tables
+from tests.plate_cameras.control_room.access.rooms import TESTER, HttpRoom, write_key_tables
 from tests.plate_cameras.control_room.rest.two_groups import (
     LISTED,
     ROLES,
@@ -24,7 +24,7 @@ from tests.plate_cameras.control_room.rest.two_groups import (
     open_two_groups,
     settings_of,
 )
-from tests.plate_cameras.control_room.streams import OpenStream
+from tests.plate_cameras.control_room.streams import StreamedAnswer
 from tests.plate_cameras.store.stored_events import make_event
 from tests.waiting import until
 
@@ -44,7 +44,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_stream_has_no_event_of_another_group(tmp_path: Path, role: str) -> None:
     with open_two_groups(tmp_path) as room:
         fill(room, "zq7", TEXT, LISTED)
-        stream = OpenStream(room.client, f"{EVENTS}?after=0", key_of(role))
+        stream = StreamedAnswer(room.client, f"{EVENTS}?after=0", key_of(role))
         until(lambda: b"south-1" in stream.content, "what was missed")
         began = len(stream.content)
         write(room, "zq7", TEXT)
@@ -55,7 +55,7 @@ def test_a_stream_has_no_event_of_another_group(tmp_path: Path, role: str) -> No
         assert b"heartbeat" not in stream.content[began:]  # it would tell when zq7 has an event
 
 
-def write(room: Room, group: str, text: str) -> None:
+def write(room: HttpRoom, group: str, text: str) -> None:
     room.store.configure(cameras_of(group))
     room.store.write([make_event(f"{group}-2", text, camera=f"{group}-gate")], [])
 
@@ -83,7 +83,7 @@ def move_camera(folder: Path) -> None:
 )
 def test_a_stream_ends_when_the_rights_of_its_key_change(tmp_path: Path, change: Any) -> None:
     with open_two_groups(tmp_path) as room:
-        stream = OpenStream(room.client, EVENTS, key_of("viewer"))
+        stream = StreamedAnswer(room.client, EVENTS, key_of("viewer"))
         until(lambda: b"retry" in stream.content, "the beginning")
         change(tmp_path)
         until(lambda: stream.has_ended, "the end of the stream", within_s=20)
@@ -110,7 +110,7 @@ def test_a_stream_ends_when_the_rights_of_its_person_change(
     with open_two_groups(tmp_path) as room:
         room.log_in(PERSON.name)
         cookie = "; ".join(f"{name}={value}" for name, value in room.client.cookies.items())
-        stream = OpenStream(room.client, EVENTS, {"cookie": cookie})
+        stream = StreamedAnswer(room.client, EVENTS, {"cookie": cookie})
         until(lambda: b"retry" in stream.content, "the beginning")
         if change.pop("is_removed", False):
             room.store.people.remove(PERSON.name, TESTER)

@@ -15,7 +15,7 @@ import pytest
 
 from plate_cameras.control_room.operations import RoomRoute
 from plate_cameras.control_room.rest.routes import rest_routes
-from tests.plate_cameras.control_room.access.rooms import PASSWORD, Room
+from tests.plate_cameras.control_room.access.rooms import PASSWORD, HttpRoom
 from tests.plate_cameras.control_room.rest.two_groups import (
     ALL,
     LISTED,
@@ -75,7 +75,7 @@ EXPIRES = re.compile(r"expires=[^;]+")
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpRoom]:
     """A room with both groups, for tests that change nothing of zq7."""
     with open_two_groups(tmp_path_factory.mktemp("room")) as new_room:
         fill(new_room, "zq7", TEXT, LISTED)
@@ -105,7 +105,7 @@ def paths_of(route: RoomRoute) -> list[str]:
     return [f"{path}{query}" for path in sorted(paths) for query in ("", *queries)]
 
 
-def call(room: Room, route: RoomRoute, path: str, role: str, *, is_unknown: bool) -> Any:
+def call(room: HttpRoom, route: RoomRoute, path: str, role: str, *, is_unknown: bool) -> Any:
     """Return status, headers and content of an answer."""
     change = unknown if is_unknown else str
     options: dict[str, Any] = {"headers": key_of(role) | {"X-Reason": "case 1"}}
@@ -143,7 +143,7 @@ OPERATIONS = [
 
 @pytest.mark.parametrize(("route", "path", "role"), OPERATIONS)
 def test_what_is_not_theirs_is_answered_as_what_is_not_there(
-    room: Room, route: RoomRoute, path: str, role: str
+    room: HttpRoom, route: RoomRoute, path: str, role: str
 ) -> None:
     of_zq7 = call(room, route, path, role, is_unknown=False)
     status, headers, content = call(room, route, path, role, is_unknown=True)
@@ -161,7 +161,7 @@ def test_what_is_not_theirs_is_answered_as_what_is_not_there(
         assert (of_zq7[0], of_zq7[1], unknown(of_zq7[2])) == (status, headers, content)
 
 
-def test_no_call_of_the_south_has_changed_anything_elsewhere(room: Room) -> None:
+def test_no_call_of_the_south_has_changed_anything_elsewhere(room: HttpRoom) -> None:
     """All operations are called between two reads by an administrator of all groups."""
     before = everything_of_zq7(room)
     for route in (route for route in ROUTES if route.path != EVENTS and route.method != "GET"):
@@ -171,7 +171,7 @@ def test_no_call_of_the_south_has_changed_anything_elsewhere(room: Room) -> None
     assert TEXT in str(before)
 
 
-def everything_of_zq7(room: Room) -> list[tuple[str, int, str]]:
+def everything_of_zq7(room: HttpRoom) -> list[tuple[str, int, str]]:
     paths = [path for route in ROUTES if route.method == "GET" for path in paths_of(route)]
     own_paths = [path for path in paths if "zq7" in path and EVENTS not in path]
     answers = [(path, room.client.get(path, headers=ALL)) for path in own_paths]
@@ -191,7 +191,7 @@ def test_answers_stay_the_same_whatever_the_other_group_has(tmp_path: Path) -> N
         assert not SECRETS.search(audit.text)
 
 
-def everything_of_the_south(room: Room) -> list[tuple[str, str, Any]]:
+def everything_of_the_south(room: HttpRoom) -> list[tuple[str, str, Any]]:
     """Return the answers that all roles get, except the audit, which records these calls, too."""
     answers = []
     for route in ROUTES:
@@ -212,7 +212,7 @@ def everything_of_the_south(room: Room) -> list[tuple[str, str, Any]]:
     ],
 )
 def test_a_guard_opens_for_own_cameras_alone(
-    room: Room, gate: str, pass_id: str, status: int
+    room: HttpRoom, gate: str, pass_id: str, status: int
 ) -> None:
     headers = key_of("editor") | {"X-Reason": "courier"}
     path, body = f"/v1/gates/{gate}/openings", {"pass_id": pass_id}
@@ -222,7 +222,7 @@ def test_a_guard_opens_for_own_cameras_alone(
     assert "courier" not in openings
 
 
-def test_an_unused_list_belongs_to_the_groups_of_those_who_made_it(room: Room) -> None:
+def test_an_unused_list_belongs_to_the_groups_of_those_who_made_it(room: HttpRoom) -> None:
     body, administrator = {"note": "new"}, key_of("administrator")
     assert room.client.put("/v1/lists/fresh", json=body, headers=administrator).status_code == 200
     answer = room.client.put("/v1/lists/fresh/entries/A123BC77", json={}, headers=key_of("editor"))
@@ -236,7 +236,7 @@ def test_an_unused_list_belongs_to_the_groups_of_those_who_made_it(room: Room) -
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_metrics_of_a_group_name_no_keys(room: Room, role: str) -> None:
+def test_metrics_of_a_group_name_no_keys(room: HttpRoom, role: str) -> None:
     page = room.client.get("/metrics", headers=key_of(role)).text
     assert not SECRETS.search(page)
     assert not re.search("south|office", page)

@@ -12,7 +12,7 @@ from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.routes import describe, rest_routes
 from plate_cameras.store.people import people
 from plate_cameras.store.people.people import Person
-from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.control_room.rest.rooms import RestRoom
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
 
 PART = describe(rest_routes(cast(ChangeFeed, None)))
@@ -94,7 +94,9 @@ def test_each_collection_comes_in_pages() -> None:
         ("/v1/people", ["anna", "boris"]),
     ],
 )
-def test_things_with_names_come_in_pages(filled_room: Room, path: str, names: list[str]) -> None:
+def test_things_with_names_come_in_pages(
+    filled_room: RestRoom, path: str, names: list[str]
+) -> None:
     filled_room.store.lists.create("guests")
     for name in ("anna", "boris"):
         filled_room.store.people.add(Person(name, "viewer"), "hash", REQUESTER)
@@ -104,7 +106,7 @@ def test_things_with_names_come_in_pages(filled_room: Room, path: str, names: li
     assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
 
 
-def pages_of(room: Room, path: str) -> Iterator[dict[str, Any]]:
+def pages_of(room: RestRoom, path: str) -> Iterator[dict[str, Any]]:
     """Yield all pages, of one thing each."""
     cursor = ""
     while (page := room.get(f"{path}limit=1&cursor={cursor}"))["cursor"]:
@@ -114,7 +116,7 @@ def pages_of(room: Room, path: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("by", ["hour", "camera"])
-def test_counts_come_in_pages(filled_room: Room, by: str) -> None:
+def test_counts_come_in_pages(filled_room: RestRoom, by: str) -> None:
     earlier = [make_event(f"e{at}", first_seen_s=NOW_S - 7200 * at) for at in range(1, 4)]
     filled_room.store.write(earlier, [])
     whole = filled_room.get(f"/v1/passes/counts?by={by}")
@@ -135,13 +137,13 @@ def test_counts_come_in_pages(filled_room: Room, by: str) -> None:
     ],
     ids=["cameras", "zones", "parts", "time", "name", "cursor"],
 )
-def test_more_than_the_limit_is_told(room: Room, method: str, path: str, message: str) -> None:
+def test_more_than_the_limit_is_told(room: RestRoom, method: str, path: str, message: str) -> None:
     answer = room.client.request(method, path.rstrip("&"), json={})
     assert answer.status_code == 400
     assert message in answer.json()["detail"]
 
 
-def test_people_have_an_upper_number(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_have_an_upper_number(room: RestRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(people, "MAX_PEOPLE", 1)
     room.store.people.add(Person("anna", "viewer"), "hash", REQUESTER)
     with pytest.raises(ParameterError, match="people: wanted at most 1, got one more"):

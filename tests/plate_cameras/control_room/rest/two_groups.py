@@ -16,7 +16,7 @@ from plate_cameras.store.writing.live_tables import Areas, CameraState, Still
 from tests.plate_cameras.control_room.access.rooms import (
     HASH,
     TESTER,
-    Room,
+    HttpRoom,
     open_room,
     write_key_tables,
 )
@@ -80,7 +80,7 @@ lists = ["south-cars", "zq7-cars"]
 
 
 @contextmanager
-def open_two_groups(folder: Path) -> Iterator[Room]:
+def open_two_groups(folder: Path) -> Iterator[HttpRoom]:
     """Open a room with keys of both groups, and with data of the south."""
     roles = {f"south-{role}": f'role = "{role}"\ngroups = ["south"]' for role in ROLES}
     zq7 = 'role = "administrator"\ngroups = ["zq7"]'
@@ -93,7 +93,7 @@ def open_two_groups(folder: Path) -> Iterator[Room]:
         yield room
 
 
-def fill(room: Room, group: str, text: str, second_text: str) -> None:
+def fill(room: HttpRoom, group: str, text: str, second_text: str) -> None:
     """Add data of every kind to a group."""
     store, camera = room.store, f"{group}-gate"
     zone = Zone(f"{group}-zone", ((0.0, 0.5), (1.0, 0.5), (1.0, 1.0)))
@@ -118,7 +118,7 @@ def fill(room: Room, group: str, text: str, second_text: str) -> None:
         store.people.add(Person(f"{group}-person", "viewer", (group,)), HASH, TESTER)
 
 
-def act_in_zq7(room: Room) -> None:
+def act_in_zq7(room: HttpRoom) -> None:
     """Search, make a list that no camera uses, and add a person, as the key of zq7."""
     client = room.client
     assert client.get(f"/v1/passes?text={TEXT}", headers=NORTH).status_code == 200

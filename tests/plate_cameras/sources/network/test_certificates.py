@@ -9,7 +9,7 @@ import pytest
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.status import Limits
-from tests.client.certificates import Certificate, make_certificate
+from tests.client.certificates import PemFiles, make_certificate
 from tests.plate_cameras.clips import street
 from tests.plate_cameras.servers import check_gstreamer, http_camera, rtsp_camera
 from tests.plate_cameras.sources.network.two_minutes import read_number, write_clip
@@ -21,12 +21,12 @@ LIMITS = Limits(open_s=5, read_s=5, first_pause_s=0.1, max_pause_s=0.5)
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> PemFiles:
     return make_certificate(tmp_path_factory.mktemp("certificate"), HOST)
 
 
 @pytest.fixture(scope="module")
-def rtsps(certificate: Certificate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def rtsps(certificate: PemFiles, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URL of a camera that speaks RTSP over TLS."""
     check_gstreamer()
     clip = write_clip(tmp_path_factory.mktemp("clip"), 50)
@@ -35,7 +35,7 @@ def rtsps(certificate: Certificate, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def https(certificate: Certificate) -> Iterator[str]:
+def https(certificate: PemFiles) -> Iterator[str]:
     with http_camera(street(50), certificate.chain, certificate.private_key) as camera:
         yield camera.url().replace("http://", "https://")
 
@@ -58,13 +58,13 @@ def take_jpeg(camera: Camera) -> bytes:
     return asyncio.run(run())
 
 
-def test_a_trusted_certificate_is_accepted(url: str, certificate: Certificate) -> None:
+def test_a_trusted_certificate_is_accepted(url: str, certificate: PemFiles) -> None:
     assert take_jpeg(Camera("gate", url, tls_ca_file=certificate.chain, motion_threshold=0))
 
 
 @pytest.mark.parametrize("trust", ["system", "another", "of another host"])
 def test_a_certificate_that_is_not_trusted_is_refused(
-    url: str, trust: str, certificate: Certificate, tmp_path: Path
+    url: str, trust: str, certificate: PemFiles, tmp_path: Path
 ) -> None:
     """Check that the camera gives no frames, and that the error names the reason."""
     camera = {

@@ -38,29 +38,29 @@ def rtsp(clip: Path) -> Iterator[RtspCamera]:
 
 
 @dataclass(frozen=True)
-class Place:
+class ClipPlace:
     """A frame's time, and its place in the clip."""
 
     time_s: float
     clip_s: float
 
     @classmethod
-    def of(cls, frame: Frame) -> "Place":
+    def of(cls, frame: Frame) -> "ClipPlace":
         return cls(frame.time_s, read_number(frame.jpeg) / RATE)
 
-    def since_s(self, later: "Place") -> tuple[float, float]:
+    def since_s(self, later: "ClipPlace") -> tuple[float, float]:
         """Return the time between two frames by their stamps and by the clip, which repeats."""
         return later.time_s - self.time_s, (later.clip_s - self.clip_s) % (COUNT / RATE)
 
 
-async def take_place(stream: CameraStream, since: float = 0.0) -> Place:
+async def take_place(stream: CameraStream, since: float = 0.0) -> ClipPlace:
     """Return the place of the first frame that is later than a time, by the stream's clock."""
-    return Place.of(
+    return ClipPlace.of(
         await take_until(stream, lambda frame: frame.clock == "stream" and frame.time_s > since)
     )
 
 
-async def check_pace(stream: CameraStream) -> Place:
+async def check_pace(stream: CameraStream) -> ClipPlace:
     """Check that the clip advances at the pace of time; return the last place."""
     first = await take_place(stream)
     last = await take_place(stream, first.time_s + 1)
@@ -77,7 +77,7 @@ async def test_a_clip_goes_on_after_all_that_befalls_its_stream(rtsp: RtspCamera
 
         rtsp.tell("240 136")
         resized_frame = await take_until(stream, lambda frame: frame.size_wh == (240, 136))
-        time_s, clip_s = place_before.since_s(Place.of(resized_frame))
+        time_s, clip_s = place_before.since_s(ClipPlace.of(resized_frame))
         assert clip_s == pytest.approx(time_s, abs=OFF_S)
         assert stream.status.reconnects == 0  # another size is no error
 
@@ -88,7 +88,7 @@ async def test_a_clip_goes_on_after_all_that_befalls_its_stream(rtsp: RtspCamera
         frame_after = await take_until(stream, lambda frame: frame.size_wh == (320, 180))
         assert frame_after.number > resized_frame.number
         assert frame_after.time_s > resized_frame.time_s
-        assert Place.of(frame_after).clip_s < place_before.clip_s  # it begins anew
+        assert ClipPlace.of(frame_after).clip_s < place_before.clip_s  # it begins anew
         await check_pace(stream)
 
         reconnects = stream.status.reconnects

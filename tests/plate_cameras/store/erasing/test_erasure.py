@@ -36,7 +36,7 @@ from tests.plate_cameras.store.erasing.spread_plate import (
     make_misread,
     places_of,
 )
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.postgresql_server import QuickPostgres
 from tests.plate_cameras.store.stored_events import (
     DAY_S,
     NOW_S,
@@ -119,7 +119,7 @@ def test_no_file_holds_an_expired_plate(
 
 @pytest.mark.server
 def test_no_dump_and_no_statistics_hold_a_deleted_plate(
-    server: PostgresqlServer, opening: Callable[..., PassStore]
+    server: QuickPostgres, opening: Callable[..., PassStore]
 ) -> None:
     url = server.create_database("erasure")
     statistics = "SELECT * FROM pg_stats WHERE schemaname = 'public'"
@@ -147,7 +147,7 @@ def test_no_dump_and_no_statistics_hold_a_deleted_plate(
 
 @pytest.mark.server
 def test_a_deletion_ends_when_no_older_transaction_sees_its_rows(
-    server: PostgresqlServer, opening: Callable[..., PassStore]
+    server: QuickPostgres, opening: Callable[..., PassStore]
 ) -> None:
     url = server.create_database("reader")
     store = opening(url, clock=lambda: NOW_S)
@@ -176,7 +176,7 @@ def execute(url: str, statement: str) -> list[tuple[object, ...]]:
     return rows
 
 
-def dump(server: PostgresqlServer, url: str) -> str:
+def dump(server: QuickPostgres, url: str) -> str:
     name = sa.make_url(url).database
     command = [server.programs / "pg_dump", "-h", server.folder, "-U", "plates", name]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout

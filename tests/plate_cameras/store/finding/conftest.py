@@ -7,7 +7,7 @@ import pytest
 from plate_cameras.configuration import Store
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.pass_store import PassStore
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.postgresql_server import QuickPostgres
 
 
 @pytest.fixture(
@@ -20,7 +20,7 @@ def empty_store(
     folder = tmp_path_factory.mktemp("filled")
     url = f"sqlite:///{folder / 'passes.db'}"
     if request.param == "postgresql":
-        server: PostgresqlServer = request.getfixturevalue("server")
+        server: QuickPostgres = request.getfixturevalue("server")
         url = server.create_database(folder.name)
     store = open_store(Store(url=url), folder)
     yield store

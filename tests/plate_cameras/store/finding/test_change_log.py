@@ -12,7 +12,7 @@ from plate_cameras.store.finding.change_log import PAGE, ChangeReader, delete_ch
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import pass_changes, passes
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.postgresql_server import QuickPostgres
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
 from tests.waiting import until
 
@@ -102,7 +102,7 @@ def skip_a_number(database: Database, number: int) -> None:
 
 @pytest.fixture
 def overlapping(
-    server: PostgresqlServer, opening: Callable[..., PassStore]
+    server: QuickPostgres, opening: Callable[..., PassStore]
 ) -> Iterator[tuple[PassStore, Database]]:
     """Return a store in PostgreSQL with the passes `slow` and `quick`, and more connections."""
     url = server.create_database(f"overlapping_{next(NUMBERS)}")

@@ -26,7 +26,7 @@ PLANS = {"looked up": (2000, 1), "walked in part": (20, 60), "walked": (-1, 1)}
 
 
 @dataclass(frozen=True)
-class Sample:
+class ScannedPass:
     """A pass in the form for the scan."""
 
     id: str
@@ -35,7 +35,7 @@ class Sample:
     first_seen_s: float
 
 
-def make_passes() -> list[Sample]:
+def make_passes() -> list[ScannedPass]:
     """Return passes with similar texts; the oldest have other regions."""
     rng = random.Random(5)
     samples = []
@@ -46,7 +46,7 @@ def make_passes() -> list[Sample]:
         text = f"{letters[0]}{digits}{letters[1]}{letters[2]}{rng.choice(regions)}"
         text = rng.choice((text, text, text[1:], text[:5] + text[6:], ""))
         seen_s = NOW_S - COUNT + number // 2  # two passes at each time
-        samples.append(Sample(f"p{number:03}", text, rng.choice(CAMERAS), seen_s))
+        samples.append(ScannedPass(f"p{number:03}", text, rng.choice(CAMERAS), seen_s))
     rng.shuffle(samples)
     return samples
 
@@ -64,7 +64,7 @@ def filled_store(empty_store: PassStore) -> PassStore:
     return empty_store
 
 
-def matches(sample: Sample, query: PassQuery) -> bool:
+def matches(sample: ScannedPass, query: PassQuery) -> bool:
     is_part = len(query.text) < MIN_WHOLE and not {*"*?"} & {*query.text}
     wanted_text = f"*{query.text}*" if is_part else query.text
     pattern = re.escape(wanted_text).replace(r"\*", ".*").replace(r"\?", ".")

@@ -20,7 +20,7 @@ from plate_cameras.store.tables.schema import (
     lists,
     picture_removals,
 )
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.postgresql_server import QuickPostgres
 
 NUMBERS = count()
 NEWER = (
@@ -38,7 +38,7 @@ def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the address of a database without tables."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'empty.db'}"
-    server: PostgresqlServer = request.getfixturevalue("server")
+    server: QuickPostgres = request.getfixturevalue("server")
     return server.create_database(f"empty_{next(NUMBERS)}")
 
 

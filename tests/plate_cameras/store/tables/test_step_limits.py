@@ -18,7 +18,10 @@ from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.bounded_calls import BoundedCalls
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.postgresql_connections import StepLimits, shut_down
-from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
+from tests.plate_cameras.store.postgresql_server import (
+    QuickPostgres,
+    running_postgresql,
+)
 from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
 from tests.virtual_time import Clock
 from tests.waiting import until
@@ -98,13 +101,6 @@ def test_a_closed_socket_is_no_error(silent: socket.socket) -> None:
     shut_down(silent)
 
 
-@pytest.fixture
-def release() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
-
-
 def test_a_call_that_hangs_is_given_up(release: threading.Event) -> None:
     dropped_results: list[str] = []
     calls = BoundedCalls("the storage", most=1, limit_s=0.05)
@@ -131,20 +127,14 @@ def test_a_call_returns_or_raises_what_it_does() -> None:
 
 
 @pytest.fixture
-def own_server() -> Iterator[PostgresqlServer]:
+def own_server() -> Iterator[QuickPostgres]:
     """Return a server that a test may stop."""
-    programs = find_programs()
-    if programs is None:
-        pytest.skip(MISSING)
-    server = PostgresqlServer(programs)
-    server.create()
-    server.start()
-    yield server
-    signal_all(server, signal.SIGCONT)
-    server.remove()
+    with running_postgresql() as server:
+        yield server
+        signal_all(server, signal.SIGCONT)
 
 
-def signal_all(server: PostgresqlServer, number: signal.Signals) -> None:
+def signal_all(server: QuickPostgres, number: signal.Signals) -> None:
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
     for pid in (*map(int, children), server.pid):
         os.kill(pid, number)
@@ -158,7 +148,7 @@ def seconds_of(call: Callable[[], object]) -> float:
 
 @pytest.mark.server
 def test_events_go_to_the_spool_while_postgresql_is_stopped(
-    own_server: PostgresqlServer, opening: Callable[..., PassStore]
+    own_server: QuickPostgres, opening: Callable[..., PassStore]
 ) -> None:
     store = opening(own_server.create_database("stopped"))
     store.write([make_event("before")], [WEBHOOK])
@@ -177,7 +167,7 @@ def test_events_go_to_the_spool_while_postgresql_is_stopped(
 
 @pytest.mark.server
 def test_a_transaction_that_postgresql_does_not_end_is_given_up(
-    own_server: PostgresqlServer,
+    own_server: QuickPostgres,
 ) -> None:
     database = Database(own_server.create_database("amid"), step_s=1.0)
 
@@ -230,7 +220,7 @@ def test_a_search_says_that_the_database_is_away(opening: Callable[..., PassStor
             store.search(PassQuery(), REQUESTER)
 
 
-class Connection:
+class HeldConnection:
     """A connection that a call holds while it waits."""
 
 
@@ -243,11 +233,11 @@ def no_collection() -> Iterator[None]:
 
 
 def test_a_call_that_fails_after_it_was_given_up_keeps_nothing_open(no_collection: None) -> None:
-    references: list[weakref.ref[Connection]] = []
+    references: list[weakref.ref[HeldConnection]] = []
     may_fail = threading.Event()
 
     def connect() -> None:
-        connection = Connection()
+        connection = HeldConnection()
         references.append(weakref.ref(connection))
         may_fail.wait()
         raise OSError("the server has closed it")

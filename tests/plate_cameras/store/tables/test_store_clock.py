@@ -32,7 +32,7 @@ ON_SQLITE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 """For what is the same with each database."""
 
 
-class Machine:
+class ClockMachine:
     """A machine whose clocks a test moves."""
 
     def __init__(self, database: Database, boot: str = "first", wall_s: float = START_S) -> None:
@@ -61,12 +61,12 @@ def test_it_begins_with_the_newest_pass_of_an_earlier_version(
             row = sa.update(passes).where(passes.c.id == name).values(kept_s=START_S - age_s)
             connection.execute(row)
 
-    assert Machine(database).clock.now_s() == START_S - HOUR_S
+    assert ClockMachine(database).clock.now_s() == START_S - HOUR_S
 
 
 @ON_SQLITE
 def test_processes_of_one_boot_agree(database: Database) -> None:
-    first, second = Machine(database), Machine(database)
+    first, second = ClockMachine(database), ClockMachine(database)
     first.run(HOUR_S)
     second.clocks.wall_s = first.wall_s - DAY_S
     second.clocks.steady_s = first.clocks.steady_s
@@ -78,8 +78,8 @@ def test_processes_of_one_boot_agree(database: Database) -> None:
 def test_the_time_off_is_added_when_the_wall_clock_was_steady_for_an_hour(
     database: Database,
 ) -> None:
-    Machine(database).run(HOUR_S)
-    again = Machine(database, "second", START_S + HOUR_S + 5 * DAY_S)
+    ClockMachine(database).run(HOUR_S)
+    again = ClockMachine(database, "second", START_S + HOUR_S + 5 * DAY_S)
     on_s = 2 * HOUR_S + MARK_EVERY_S
 
     assert again.clock.now_s() == pytest.approx(START_S + HOUR_S)
@@ -99,8 +99,8 @@ def test_the_time_off_is_added_when_the_wall_clock_was_steady_for_an_hour(
 def test_a_wrong_clock_at_boot_adds_nothing(
     database: Database, wall_s: float, set_s: float, off_s: float
 ) -> None:
-    Machine(database).run(HOUR_S)
-    again = Machine(database, "second", max(0.0, START_S + HOUR_S + wall_s))
+    ClockMachine(database).run(HOUR_S)
+    again = ClockMachine(database, "second", max(0.0, START_S + HOUR_S + wall_s))
     again.run(HOUR_S / 2)
     again.clocks.wall_s += set_s
 
@@ -109,19 +109,19 @@ def test_a_wrong_clock_at_boot_adds_nothing(
 
 @ON_SQLITE
 def test_another_boot_within_the_hour_still_adds_the_time_off(database: Database) -> None:
-    Machine(database).run(HOUR_S)
-    again = Machine(database, "second", START_S + HOUR_S + DAY_S)
+    ClockMachine(database).run(HOUR_S)
+    again = ClockMachine(database, "second", START_S + HOUR_S + DAY_S)
     again.run(HOUR_S / 2)
-    last = Machine(database, "third", again.wall_s + DAY_S)
+    last = ClockMachine(database, "third", again.wall_s + DAY_S)
 
     assert last.run(2 * HOUR_S) == pytest.approx(START_S + 2 * DAY_S + 3.5 * HOUR_S)
 
 
 @ON_SQLITE
 def test_a_machine_that_starts_beside_others_adds_nothing(database: Database) -> None:
-    first = Machine(database)
+    first = ClockMachine(database)
     first.run(HOUR_S)
-    second = Machine(database, "second", first.wall_s + 7 * DAY_S)
+    second = ClockMachine(database, "second", first.wall_s + 7 * DAY_S)
     for _ in range(16):
         first.run(HOUR_S / 4)
         second.run(HOUR_S / 4)
@@ -131,7 +131,7 @@ def test_a_machine_that_starts_beside_others_adds_nothing(database: Database) ->
 
 @ON_SQLITE
 def test_a_database_from_a_backup_does_not_set_it_back(database: Database) -> None:
-    machine = Machine(database)
+    machine = ClockMachine(database)
     before_s = machine.run(HOUR_S)
     with database.writing() as connection:
         connection.execute(sa.delete(store_clock))
@@ -169,7 +169,7 @@ def test_five_minutes_off_are_added_after_an_hour(
 
 
 def test_a_mark_is_made_every_minute(database: Database) -> None:
-    machine = Machine(database)
+    machine = ClockMachine(database)
     for passed_s, now_s, mark_s in ((0, 0, 0), (59, 59, 0), (1, 60, 60), (60, 120, 120)):
         assert machine.run(passed_s, 60) - START_S == now_s
         assert read_column(database, store_clock.c.value_s) == [START_S + mark_s]
@@ -186,7 +186,7 @@ def test_nobody_waits_while_another_thread_makes_a_mark(
         assert may_end.wait(60)
         return writing()
 
-    machine = Machine(database)
+    machine = ClockMachine(database)
     machine.clock.now_s()
     machine.clocks.steady_s += HOUR_S
     monkeypatch.setattr(database, "writing", write_slowly)
@@ -203,7 +203,7 @@ def test_nobody_waits_while_another_thread_makes_a_mark(
 
 @ON_SQLITE
 def test_it_never_goes_back(database: Database) -> None:
-    machine = Machine(database)
+    machine = ClockMachine(database)
     before_s = machine.run(HOUR_S)
     machine.clocks.steady_s -= HOUR_S
 
@@ -217,8 +217,8 @@ def test_it_runs_on_while_the_database_is_away_but_does_not_begin(
 ) -> None:
     away = Database("sqlite:////none/passes.db")
     with pytest.raises(StoreUnavailable):
-        Machine(away).clock.now_s()
-    machine = Machine(database)
+        ClockMachine(away).clock.now_s()
+    machine = ClockMachine(database)
     machine.run(HOUR_S)
     for name in ("reading", "writing"):
         monkeypatch.setattr(database, name, getattr(away, name))
@@ -231,7 +231,7 @@ def test_it_runs_on_while_the_database_is_away_but_does_not_begin(
 def test_a_difference_of_a_minute_is_told_once(
     database: Database, caplog: pytest.LogCaptureFixture, ahead_s: float, count: int
 ) -> None:
-    machine = Machine(database)
+    machine = ClockMachine(database)
     machine.run(HOUR_S)
     machine.clocks.wall_s += ahead_s
     with caplog.at_level(logging.WARNING):
@@ -264,23 +264,23 @@ def test_within_a_boot_no_steps_hasten_or_delay_it(moments: list[tuple[float, fl
 
 
 def test_the_newest_time_of_all_boots_counts(database: Database) -> None:
-    first = Machine(database)
+    first = ClockMachine(database)
     first.run(HOUR_S)
-    Machine(database, "idle", first.wall_s).clock.now_s()
+    ClockMachine(database, "idle", first.wall_s).clock.now_s()
     first.run(5 * HOUR_S)
-    assert Machine(database, "idle", first.wall_s).clock.now_s() == pytest.approx(first.wall_s)
+    assert ClockMachine(database, "idle", first.wall_s).clock.now_s() == pytest.approx(first.wall_s)
 
-    third = Machine(database, "third", first.wall_s)
+    third = ClockMachine(database, "third", first.wall_s)
     assert third.clock.now_s() == pytest.approx(START_S + 6 * HOUR_S)
     for boot in ("idle", "fourth"):
         third.run(HOUR_S)
-        again = Machine(database, boot, third.wall_s)
+        again = ClockMachine(database, boot, third.wall_s)
         assert again.clock.now_s() == pytest.approx(third.wall_s)
 
 
 def test_marks_of_boots_long_ago_are_forgotten(database: Database) -> None:
-    Machine(database).run(HOUR_S)
-    machine = Machine(database, "second", START_S + HOUR_S)
+    ClockMachine(database).run(HOUR_S)
+    machine = ClockMachine(database, "second", START_S + HOUR_S)
     machine.run(90 * DAY_S, 10 * DAY_S)
     assert len(read_column(database, store_clock.c.value_s)) == 2
     machine.run(HOUR_S)

@@ -178,7 +178,7 @@ def test_new_events_wait_two_seconds_for_those_of_the_spool(
 ) -> None:
     now_s = 0.0
 
-    class SlowWriter(PickyWriter):
+    class SlowPickyWriter(PickyWriter):
         def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
             nonlocal now_s
             now_s += REPLAY_S
@@ -186,7 +186,7 @@ def test_new_events_wait_two_seconds_for_those_of_the_spool(
 
     monkeypatch.setattr(buffered_writer, "BATCH", 1)
     store.writer.monotonic = lambda: now_s
-    store.writer.pass_writer = slow_writer = SlowWriter("abc", AWAY)
+    store.writer.pass_writer = slow_writer = SlowPickyWriter("abc", AWAY)
     store.write(ABC, [])
     slow_writer.failing = set()
     now_s += 10

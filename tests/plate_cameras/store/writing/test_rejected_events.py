@@ -9,7 +9,7 @@ from plate_cameras.store.errors import StoreError
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.spool import Spool
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.postgresql_server import QuickPostgres
 from tests.plate_cameras.store.stored_events import WEBHOOK, find_ids, make_event
 from tests.plate_cameras.store.writing.failing_writer import (
     ABC,
@@ -93,7 +93,7 @@ def test_times_of_no_calendar_keep_no_other_pass_from_being_shown(
     ],
 )
 def test_what_postgresql_rejects_stops_no_other(
-    server: PostgresqlServer, opening: Callable[..., PassStore], changes: dict[str, Any]
+    server: QuickPostgres, opening: Callable[..., PassStore], changes: dict[str, Any]
 ) -> None:
     store = opening(server.create_database(f"large_{next(iter(changes))}"))
     store.write([make_event("bad", **changes)], [WEBHOOK])

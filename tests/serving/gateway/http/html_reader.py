@@ -6,7 +6,7 @@ Attributes = dict[str, str | None]
 VOID = {"meta", "link", "input", "br", "img"}
 
 
-class Reader(HTMLParser):
+class HtmlReader(HTMLParser):
     """Takes the elements and the text of a page."""
 
     def __init__(self, html: str) -> None:

@@ -12,14 +12,14 @@ from orchestrator.serving.gateway.http.page.routes import FILES
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES, read_texts
 from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
-from tests.serving.gateway.http.html_reader import Reader
+from tests.serving.gateway.http.html_reader import HtmlReader
 
 HOSTILE = '<script>alert("1")</script>'
 
 
 @pytest.fixture(scope="module")
-def reader() -> Reader:
-    return Reader(render_page(document(wants_keys=False, limits=Limits())))
+def reader() -> HtmlReader:
+    return HtmlReader(render_page(document(wants_keys=False, limits=Limits())))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def reader() -> Reader:
 def test_a_part_has_its_operations_and_all_that_its_links_lead_to(
     part: str, operations: set[str], fields: str
 ) -> None:
-    reader = Reader(render_page(document(wants_keys=False, limits=Limits()), part))
+    reader = HtmlReader(render_page(document(wants_keys=False, limits=Limits()), part))
     names = reader.values("id")
     assert {*operations, fields, "problems"} <= set(names)
     assert ("recognize" in names, "schema-Recognition" in names) == ("read" in operations,) * 2
@@ -45,7 +45,7 @@ def test_a_part_has_its_operations_and_all_that_its_links_lead_to(
     assert reader.unclosed == []
 
 
-def test_examples_calls_and_the_meaning_of_each_problem_are_shown(reader: Reader) -> None:
+def test_examples_calls_and_the_meaning_of_each_problem_are_shown(reader: HtmlReader) -> None:
     assert "curl -F picture=@car.jpg" in reader.text
     assert '"text": "A123BC77"' in reader.text
     assert f'"text_native": "{to_cyrillic("A123BC77")}"' in reader.text
@@ -53,7 +53,7 @@ def test_examples_calls_and_the_meaning_of_each_problem_are_shown(reader: Reader
     assert [kind.meaning for kind in KINDS.values() if kind.meaning not in reader.text] == []
 
 
-def test_only_files_of_the_page_are_run_or_loaded(reader: Reader) -> None:
+def test_only_files_of_the_page_are_run_or_loaded(reader: HtmlReader) -> None:
     files = {attributes["src"] for attributes in reader.named("script") + reader.named("img")}
     files |= {attributes["href"] for attributes in reader.named("link")}
     assert files == {"page/docs.js", "page/page.css", "page/docs.css", "page/icon.svg"}
@@ -62,7 +62,7 @@ def test_only_files_of_the_page_are_run_or_loaded(reader: Reader) -> None:
     assert not reader.attributes() & {"style", "onclick"}
 
 
-def test_every_call_with_pictures_has_a_form(reader: Reader) -> None:
+def test_every_call_with_pictures_has_a_form(reader: HtmlReader) -> None:
     assert [(form["id"], form["action"], form["data-file"]) for form in reader.named("form")] == [
         ("try-recognize", "v1/recognize", "picture"),
         ("try-read", "v1/read", "picture"),
@@ -71,7 +71,7 @@ def test_every_call_with_pictures_has_a_form(reader: Reader) -> None:
     ]
 
 
-def test_a_form_has_every_parameter_and_takes_what_the_schema_takes(reader: Reader) -> None:
+def test_a_form_has_every_parameter_and_takes_what_the_schema_takes(reader: HtmlReader) -> None:
     inputs = [attributes for attributes in reader.named("input") if "data-name" in attributes]
     names = [
         attributes["data-name"]
@@ -99,10 +99,10 @@ def test_what_the_document_says_is_text_on_the_page() -> None:
     hostile = document(wants_keys=False, limits=Limits())
     hostile["info"] |= {"title": HOSTILE, "description": HOSTILE}
     hostile["paths"][f"/{HOSTILE}"] = {"get": operation}
-    reader = Reader(render_page(hostile))
+    reader = HtmlReader(render_page(hostile))
     assert len(reader.named("script")) == 1
     assert "onclick" not in reader.attributes()
-    assert Reader(render_page(hostile | {"paths": {}})).named("h1") == [{}]
+    assert HtmlReader(render_page(hostile | {"paths": {}})).named("h1") == [{}]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -110,6 +110,6 @@ def test_the_page_is_there_in_each_language(language: str) -> None:
     html = render_pages(document(wants_keys=False, limits=Limits()), GatewayOptions())[language]
     titles = [kind.title for kind in KINDS.values()]
     docs = read_texts()[language].docs
-    text = Reader(html).text
+    text = HtmlReader(html).text
     assert f'<html lang="{language}">' in html
     assert [title for title in titles if docs.get(title, title) not in text] == []

@@ -17,7 +17,7 @@ from orchestrator.serving.gateway.http.snapshot_api import snapshot_schemas
 from orchestrator.serving.gateway.http.vision_api import vision_schemas
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.settings import REQUEST_PARAMETERS, Settings
-from tests.serving.gateway.http.html_reader import Reader
+from tests.serving.gateway.http.html_reader import HtmlReader
 
 DOCUMENT = document(wants_keys=False, limits=Limits(body_mb=7, pictures=5, crop_pixels=12345))
 OPERATIONS = [operation for methods in DOCUMENT["paths"].values() for operation in methods.values()]
@@ -131,4 +131,4 @@ def test_keys_are_needed_where_they_are_wanted(
 ) -> None:
     api = document(wants_keys, Limits())
     assert api["security"] == [*security, {"bearer": []}, {"key": []}]
-    assert words in Reader(render_page(api)).text
+    assert words in HtmlReader(render_page(api)).text

@@ -9,11 +9,11 @@ from orchestrator.serving.gateway.options import MIB
 from orchestrator.serving.gateway.policy.admission import Counts
 from orchestrator.serving.gateway.policy.clients import ARCHIVE, GATE, USUAL
 from orchestrator.serving.protocol.inference import Cost
-from tests.serving.gateway.stories import NOTHING, Story, client, enter, settle, upload
+from tests.serving.gateway.stories import NOTHING, AdmissionStory, client, enter, settle, upload
 
 
 async def test_turns_come_by_priority_and_arrival() -> None:
-    story = Story(waiting=4)
+    story = AdmissionStory(waiting=4)
     tasks = [
         await story.start(*call)
         for call in [
@@ -30,7 +30,7 @@ async def test_turns_come_by_priority_and_arrival() -> None:
 
 
 async def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
-    story = Story(waiting=3)
+    story = AdmissionStory(waiting=3)
     work = await story.start("work", ARCHIVE)
     waiting = [await story.start(*call) for call in [("x", ARCHIVE), ("y", ARCHIVE), ("z", USUAL)]]
     gate = await story.start("gate", GATE)
@@ -44,7 +44,7 @@ async def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
 
 
 async def test_each_gate_takes_another_place() -> None:
-    story = Story()
+    story = AdmissionStory()
     work = await story.start("work", ARCHIVE)
     waiting = [await story.start("x", ARCHIVE), await story.start("y", ARCHIVE)]
     gates = [asyncio.create_task(story.call(client(name, priority=GATE), 0)) for name in ("g", "h")]
@@ -59,7 +59,7 @@ async def test_each_gate_takes_another_place() -> None:
     [pytest.param(GATE, GATE, id="equal"), pytest.param(ARCHIVE, USUAL, id="worse")],
 )
 async def test_only_a_better_priority_takes_a_place(priority: int, other_priority: int) -> None:
-    story = Story(waiting=3)
+    story = AdmissionStory(waiting=3)
     tasks = [await story.start(name, other_priority) for name in "abc"]
     tasks.append(await upload(story, "d", other_priority, 0))
     with pytest.raises(ServiceFull, match="all places are taken"):
@@ -70,7 +70,7 @@ async def test_only_a_better_priority_takes_a_place(priority: int, other_priorit
 
 
 async def test_a_call_in_work_or_between_its_steps_keeps_its_place() -> None:
-    story = Story(waiting=1)
+    story = AdmissionStory(waiting=1)
     work = await story.start("work", ARCHIVE)
     between = client("between", priority=ARCHIVE)
     with (
@@ -82,7 +82,7 @@ async def test_a_call_in_work_or_between_its_steps_keeps_its_place() -> None:
 
 
 async def test_a_gate_takes_as_many_places_as_its_body_needs() -> None:
-    story = Story(waiting=10)
+    story = AdmissionStory(waiting=10)
     work = await story.start("work", ARCHIVE)
     small, *large = [
         await story.start(name, ARCHIVE, size)
@@ -98,7 +98,7 @@ async def test_a_gate_takes_as_many_places_as_its_body_needs() -> None:
 
 
 async def test_nobody_loses_a_place_in_vain() -> None:
-    story = Story()
+    story = AdmissionStory()
     work = await story.start("work", ARCHIVE, MIB // 2)
     waiting = await story.start("x", ARCHIVE, 10)
     with pytest.raises(ServiceFull, match="memory for bodies"):
@@ -111,7 +111,7 @@ async def test_nobody_loses_a_place_in_vain() -> None:
 async def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str) -> None:
     """Cancel each of three calls, some steps of the loop after the first slot is handed over."""
     order, before = ["work", "next", "last"], min(steps, 4)
-    story = Story()
+    story = AdmissionStory()
     tasks = {caller: asyncio.create_task(story.call(client(caller), 0)) for caller in order}
     await settle(before)
     story.done.set()
@@ -125,7 +125,7 @@ async def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str
 
 
 async def test_a_call_that_lost_its_place_may_be_cancelled_too() -> None:
-    story = Story(waiting=1)
+    story = AdmissionStory(waiting=1)
     work, waiting = await story.start("work"), await story.start("waiting", ARCHIVE)
     gate = asyncio.create_task(story.call(client("gate", priority=GATE), 0))
     await settle(1)
@@ -139,7 +139,7 @@ SLOW = Cost(seconds=0.7)
 
 
 async def test_slow_pictures_leave_a_worker_to_others_and_a_client_has_one_in_work() -> None:
-    story = Story(calls=12, waiting=100)  # three pictures in work
+    story = AdmissionStory(calls=12, waiting=100)  # three pictures in work
     slow = [await story.start(name, cost=SLOW) for name in "aabcd"]
     usual = await story.start("usual"), await story.start("a")
     assert story.began == ["a", "b", "usual", "a"]
@@ -149,7 +149,7 @@ async def test_slow_pictures_leave_a_worker_to_others_and_a_client_has_one_in_wo
 
 
 async def test_a_new_client_has_no_more_in_work_than_there_are_workers() -> None:
-    story = Story(calls=12, waiting=100)  # three pictures in work
+    story = AdmissionStory(calls=12, waiting=100)  # three pictures in work
     tasks = [await story.start("new") for _ in range(5)]
     tasks.append(await story.start("other"))
     assert story.began == [*["new"] * 3, "other"]
@@ -158,7 +158,7 @@ async def test_a_new_client_has_no_more_in_work_than_there_are_workers() -> None
 
 
 async def test_many_plates_make_a_client_s_next_pictures_slow_for_a_while() -> None:
-    story = Story(calls=12, waiting=100)  # three pictures in work
+    story = AdmissionStory(calls=12, waiting=100)  # three pictures in work
 
     async def answer(plates: int) -> None:
         with enter(story.admission, client("a"), 0) as slot:
@@ -185,7 +185,7 @@ async def test_many_plates_make_a_client_s_next_pictures_slow_for_a_while() -> N
 
 
 async def test_a_gate_s_slow_picture_comes_before_those_that_wait() -> None:
-    story = Story(calls=4, waiting=100)
+    story = AdmissionStory(calls=4, waiting=100)
     slow = [await story.start(name, cost=SLOW) for name in "ab"]
     gate = await story.start("gate", GATE, cost=SLOW)
     await story.finish(*slow, gate)
@@ -193,7 +193,7 @@ async def test_a_gate_s_slow_picture_comes_before_those_that_wait() -> None:
 
 
 async def test_a_slow_picture_that_is_given_up_leaves_its_turn_to_the_next() -> None:
-    story = Story(calls=4, waiting=100)
+    story = AdmissionStory(calls=4, waiting=100)
     first, second, third = [await story.start(name, cost=SLOW) for name in "abc"]
     second.cancel()
     first.cancel()

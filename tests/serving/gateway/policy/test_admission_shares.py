@@ -13,7 +13,7 @@ from orchestrator.serving.gateway.policy.slots import Slot, Slots
 from orchestrator.serving.protocol.inference import Cost
 from tests.serving.gateway.stories import (
     NOTHING,
-    Story,
+    AdmissionStory,
     admission,
     client,
     enter,
@@ -26,7 +26,7 @@ HALF = Cost(MIB // 2)
 
 
 async def test_clients_of_one_priority_take_turns() -> None:
-    story = Story(waiting=100)
+    story = AdmissionStory(waiting=100)
     names = [*"aaaabbcb", *"m" * 61]
     await story.finish(*[await story.start(name) for name in names])
     assert story.began[:12] == [*"abcmabmabmam"]
@@ -45,7 +45,7 @@ def test_a_client_that_was_away_has_no_turns_left_from_then_and_is_forgotten() -
 
 
 async def test_a_picture_that_costs_more_takes_more_of_its_client_s_turns() -> None:
-    story = Story(waiting=100)
+    story = AdmissionStory(waiting=100)
     dear = Cost(calls=3.0)
     calls = [("first", dear), *[("dear", dear)] * 3, *[("cheap", Cost())] * 5]
     await story.finish(*[await story.start(name, cost=cost) for name, cost in calls])
@@ -82,7 +82,7 @@ async def test_each_picture_of_a_form_counts_as_a_call() -> None:
     ("priority", "at_once"), [(GATE, 2), (USUAL, 1)], ids=["all of it", "a part is for gates"]
 )
 async def test_pictures_in_work_fit_the_memory(priority: int, at_once: int) -> None:
-    story = Story(calls=3, picture_mb=1, waiting=5)
+    story = AdmissionStory(calls=3, picture_mb=1, waiting=5)
     tasks = [await story.start(name, priority, cost=HALF) for name in "abc"]
     assert story.began == [*"abc"[:at_once]]
     counts = story.admission.counts()
@@ -95,7 +95,7 @@ async def test_pictures_in_work_fit_the_memory(priority: int, at_once: int) -> N
 
 
 async def test_a_small_picture_does_not_pass_a_large_one_that_waits_for_memory() -> None:
-    story = Story(calls=3, picture_mb=1, waiting=5)
+    story = AdmissionStory(calls=3, picture_mb=1, waiting=5)
     large = Cost(MIB)
     tasks = [await story.start(*call, cost=large) for call in [("a", USUAL), ("b", USUAL)]]
     tasks.append(await story.start("small", cost=Cost(1)))
@@ -105,7 +105,7 @@ async def test_a_small_picture_does_not_pass_a_large_one_that_waits_for_memory()
 
 
 async def test_a_picture_that_waits_in_vain_is_told_and_lets_the_next_in() -> None:
-    story = Story(calls=3, picture_mb=1, waiting=5, wait_s=0.05)
+    story = AdmissionStory(calls=3, picture_mb=1, waiting=5, wait_s=0.05)
     work = await story.start("work", GATE, cost=HALF)
     large = await story.start("large", GATE, cost=Cost(MIB))
     small = await story.start("small", GATE, cost=HALF)
@@ -126,7 +126,7 @@ async def test_a_picture_that_waits_in_vain_is_told_and_lets_the_next_in() -> No
 async def test_two_who_announce_bodies_do_not_shut_a_gate_out(
     limits: dict[str, int], size: int, uploads: int, message: str
 ) -> None:
-    story = Story(**limits)
+    story = AdmissionStory(**limits)
     tasks = [await upload(story, "ab"[number % 2], USUAL, size) for number in range(uploads)]
     with pytest.raises(ServiceFull, match=message):
         await tasks[-1]
@@ -151,7 +151,7 @@ def test_a_client_never_takes_the_places_of_all_others(processes: int, waiting: 
 
 
 async def test_uploads_are_evicted_before_calls_that_wait_and_the_latest_first() -> None:
-    story = Story(calls=1, waiting=3)
+    story = AdmissionStory(calls=1, waiting=3)
     early, late = [await upload(story, name, ARCHIVE, 0) for name in "ab"]
     waits = await story.start("work", ARCHIVE), await story.start("waits", ARCHIVE)
     gates = [await story.start("gate", GATE)]

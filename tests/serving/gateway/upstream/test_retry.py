@@ -22,7 +22,7 @@ def call(picture: bytes = b"picture", **fields: object) -> InferenceRequest:
     return InferenceRequest("plate_recognition", (tensor,), **{"id": "gate-7", **fields})
 
 
-class Triton:
+class FailingTriton:
     """Fails a number of times, then answers; a picture `bad...` kills each worker.
 
     Attributes:
@@ -69,7 +69,7 @@ async def gather(*tasks: Coroutine[None, None, None]) -> None:
 
 
 def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
-    triton = Triton()
+    triton = FailingTriton()
     assert triton.ask(call()).id == "gate-7"
     assert [unmark(id) for id in triton.sent_ids] == ["gate-7"]
     assert triton.retries.count == 0
@@ -80,7 +80,7 @@ def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
 
 
 def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
-    triton = Triton(*[AWAY] * 6)
+    triton = FailingTriton(*[AWAY] * 6)
     assert triton.ask(call()).id == "gate-7"
     assert triton.pauses == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.2, 0.2])
     assert len({*triton.sent_ids}) == 7
@@ -125,7 +125,7 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
 def test_what_another_try_does_not_mend_is_told_at_once(
     fault: Exception, *, is_ending: bool
 ) -> None:
-    triton = Triton(fault)
+    triton = FailingTriton(fault)
     if is_ending:  # the gateway
         triton.retries.end()
     with pytest.raises(type(fault)):
@@ -139,23 +139,25 @@ def test_what_another_try_does_not_mend_is_told_at_once(
 def test_a_call_is_given_up_within_the_service_s_and_its_own_time(
     within_s: float, least_s: float, most_s: float
 ) -> None:
-    triton = Triton(*[AWAY] * 1000)
+    triton = FailingTriton(*[AWAY] * 1000)
     with pytest.raises(ServerError):
         triton.ask(call(), within_s)
     assert least_s <= triton.now <= most_s
 
 
 def test_a_late_call_is_told_the_time_of_all_its_tries() -> None:
-    triton = Triton(AWAY, AWAY, DeadlineExceeded("wanted an answer within -0 s"))
+    triton = FailingTriton(AWAY, AWAY, DeadlineExceeded("wanted an answer within -0 s"))
     with pytest.raises(DeadlineExceeded, match=r"^wanted an answer within 5 s, got none$"):
         triton.ask(call(), 5.0)
 
 
 def test_the_id_of_a_call_tells_whether_it_ended_a_worker() -> None:
-    triton = Triton(AWAY, AWAY, suspects=lambda id: [id[-160:]])  # what a heartbeat keeps of it
+    triton = FailingTriton(
+        AWAY, AWAY, suspects=lambda id: [id[-160:]]
+    )  # what a heartbeat keeps of it
     with pytest.raises(HarmfulRequest):
         triton.ask(call(id="x" * 500))
-    triton = Triton(AWAY, AWAY, suspects=lambda _: ["a caller of Triton itself", ""])
+    triton = FailingTriton(AWAY, AWAY, suspects=lambda _: ["a caller of Triton itself", ""])
     assert triton.ask(call(id=PROBE)).id == PROBE
 
 
@@ -180,7 +182,7 @@ async def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
 
 
 def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it() -> None:
-    triton = Triton(AWAY, suspects=lambda id: [id])
+    triton = FailingTriton(AWAY, suspects=lambda id: [id])
     assert triton.ask(call()).id == "gate-7"
     triton.outcomes = [AWAY]
     assert triton.ask(call()).id == "gate-7"  # a second strike, had the first not been forgotten
@@ -191,7 +193,7 @@ def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it()
 def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too(
     end: Exception,
 ) -> None:
-    triton = Triton(end, end, end)
+    triton = FailingTriton(end, end, end)
     for _ in range(2):
         with pytest.raises(type(end)):
             triton.ask(call(), 1.0)
@@ -206,7 +208,7 @@ def test_a_call_that_ended_two_workers_is_refused_while_it_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(retry, "MAX_ENTRIES", 2)
-    triton = Triton()
+    triton = FailingTriton()
 
     def times_sent(picture: bytes) -> int:
         before = len(triton.sent_ids)

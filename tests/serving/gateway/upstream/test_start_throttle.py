@@ -12,7 +12,7 @@ from tests.virtual_time import Clock
 CALLS = 16
 
 
-class Story:
+class HeldCalls:
     """Calls that stay with Triton until they are released."""
 
     def __init__(self, calls: int = CALLS) -> None:
@@ -44,7 +44,7 @@ class Story:
 
 
 async def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
-    story = Story()
+    story = HeldCalls()
     assert await story.most() == 2 * CALLS
     story.throttle.begin("yolo", is_last=False)
     assert await story.most() == CALLS // 4
@@ -62,7 +62,7 @@ async def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
 
 @pytest.mark.parametrize(("calls", "few", "fewest"), [(1, 1, 1), (7, 1, 1), (8, 2, 1), (15, 3, 1)])
 async def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
-    story = Story(calls)
+    story = HeldCalls(calls)
     story.throttle.begin("yolo", is_last=False)
     assert await story.most() == few
     story.throttle.begin("yolo", is_last=True)
@@ -75,7 +75,7 @@ async def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int)
 async def test_a_start_without_an_end_throttles_calls_for_a_while(
     after_s: float, most: int
 ) -> None:
-    story = Story()
+    story = HeldCalls()
     story.throttle.begin("stn", is_last=True)
     story.clock.now_s += after_s
     assert await story.most() == most
@@ -83,7 +83,7 @@ async def test_a_start_without_an_end_throttles_calls_for_a_while(
 
 async def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_throttle, "WAIT_S", 0.01)
-    story = Story()
+    story = HeldCalls()
     story.throttle.begin("stn", is_last=True)
     hung = [asyncio.create_task(story.call()) for _ in range(CALLS // 8)]
     await settle()
@@ -93,7 +93,7 @@ async def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.M
 
 
 async def test_a_caller_who_leaves_takes_no_turn_along() -> None:
-    story = Story()
+    story = HeldCalls()
     story.throttle.begin("stn", is_last=True)
     callers = [asyncio.create_task(story.call()) for _ in range(CALLS)]
     await settle()

@@ -24,7 +24,7 @@ class FakeProcess:
         self.signals.append(number)
 
 
-class Story:
+class ShutdownStory:
     """A server, with a clock that moves with each wait.
 
     Args:
@@ -53,26 +53,26 @@ class Story:
 
 
 def test_a_server_is_idle_some_time_after_its_last_call() -> None:
-    story = Story(busy_until=3.0)
+    story = ShutdownStory(busy_until=3.0)
     assert story.shutdown.wait_until_idle(10, story.on_wait)
     assert story.now == pytest.approx(3.0 + IDLE_S, abs=2.5 * CHECK_S)
     assert story.waits == round(story.now / CHECK_S)
 
 
 def test_a_server_that_is_never_idle_is_waited_for_no_longer_than_allowed() -> None:
-    story = Story(busy_until=1e9)
+    story = ShutdownStory(busy_until=1e9)
     assert not story.shutdown.wait_until_idle(2)
     assert story.now == pytest.approx(2, abs=2 * CHECK_S)
 
 
 def test_a_server_that_ended_need_not_be_waited_for() -> None:
-    story = Story(busy_until=1e9, ends_at=1.0)
+    story = ShutdownStory(busy_until=1e9, ends_at=1.0)
     assert story.shutdown.wait_until_idle(10)
     assert story.now == pytest.approx(1, abs=2 * CHECK_S)
 
 
 def test_a_server_without_calls_is_not_waited_for_until_it_ends(caplog) -> None:
-    story = Story(busy_until=0, ends_at=10)
+    story = ShutdownStory(busy_until=0, ends_at=10)
     story.shutdown.terminate(20)
     assert story.process.signals == [signal.SIGTERM]
     assert story.now < 1
@@ -80,7 +80,7 @@ def test_a_server_without_calls_is_not_waited_for_until_it_ends(caplog) -> None:
 
 
 def test_a_server_with_traces_to_send_is_waited_for_until_it_ends(caplog) -> None:
-    story = Story(busy_until=0, ends_at=10, sends_traces=True)
+    story = ShutdownStory(busy_until=0, ends_at=10, sends_traces=True)
     story.shutdown.terminate(20, story.on_wait)
     assert story.now == pytest.approx(10, abs=2 * CHECK_S)
     assert story.waits
@@ -89,13 +89,13 @@ def test_a_server_with_traces_to_send_is_waited_for_until_it_ends(caplog) -> Non
 
 @pytest.mark.parametrize("sends_traces", [True, False])
 def test_a_server_that_does_not_end_in_time_is_logged(caplog, sends_traces: bool) -> None:
-    story = Story(busy_until=1e9, sends_traces=sends_traces)
+    story = ShutdownStory(busy_until=1e9, sends_traces=sends_traces)
     story.shutdown.terminate(5)
     assert caplog.messages == ["tritonserver did not end within 5 s; killing it"]
 
 
 def test_a_server_that_ended_gets_no_signal() -> None:
-    story = Story(busy_until=0, ends_at=0)
+    story = ShutdownStory(busy_until=0, ends_at=0)
     story.shutdown.terminate(5)
     assert story.process.signals == []
 

@@ -269,9 +269,3 @@ def test_the_last_step_gets_the_settings_of_readings_and_no_gpu(source) -> None:
     values = {name: value.string_value for name, value in config.parameters.items()}
     assert values == {"text_threshold": "0.6", "hang_s": "2.5"}
     assert config.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
-
-
-def test_a_configuration_that_does_not_parse_is_named(source) -> None:
-    (source.repository / "stn" / "config.pbtxt").write_text("backend = pytorch")
-    with pytest.raises(SettingsError, match=r"stn/config\.pbtxt: wanted a Triton model"):
-        configure(source, "stn")

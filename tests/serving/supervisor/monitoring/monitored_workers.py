@@ -85,7 +85,7 @@ class FakeHeartbeats:
 
 
 @dataclass
-class Story:
+class MonitorStory:
     """A monitor with fakes, and its actions."""
 
     now: float = 1000.0

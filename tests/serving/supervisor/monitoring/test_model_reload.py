@@ -19,7 +19,7 @@ from orchestrator.serving.supervisor.options import ADMIN_HEADER, ServerOptions
 from tests.waiting import until
 
 
-class Repository:
+class FakeRepository:
     """Triton's repository API, in place of `open_url`: notes requests, answers when it may."""
 
     def __init__(self) -> None:
@@ -41,8 +41,8 @@ class Repository:
 
 
 @pytest.fixture
-def triton(monkeypatch) -> Iterator[Repository]:
-    triton = Repository()
+def triton(monkeypatch) -> Iterator[FakeRepository]:
+    triton = FakeRepository()
     monkeypatch.setattr(model_reload, "open_url", triton.open)
     yield triton
     triton.gate.set()

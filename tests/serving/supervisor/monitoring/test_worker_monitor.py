@@ -20,7 +20,7 @@ from tests.serving.supervisor.monitoring.monitored_workers import (
     IDLE,
     FakeReload,
     FakeWorkers,
-    Story,
+    MonitorStory,
 )
 from tests.serving.supervisor.monitoring.worker_processes import start_worker
 from tests.waiting import until
@@ -29,20 +29,22 @@ WORKING = Beat(State.WORKING, limit_s=2.5, calls=("gate-7#1-2",))
 
 
 @pytest.fixture
-def story() -> Story:
+def story() -> MonitorStory:
     """A server with the workers 1 and 2 of one model."""
-    story = Story()
+    story = MonitorStory()
     story.workers.add(1)
     story.workers.add(2)
     return story
 
 
-def test_workers_that_work_are_left_alone(story: Story) -> None:
+def test_workers_that_work_are_left_alone(story: MonitorStory) -> None:
     story.check_for(1)
     assert (story.events, story.reload.starts, story.signals) == ([], [], [])
 
 
-def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story, caplog) -> None:
+def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(
+    story: MonitorStory, caplog
+) -> None:
     with caplog.at_level(logging.ERROR):
         story.lose(1)
         story.check_for(1)
@@ -56,7 +58,7 @@ def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story,
     assert story.events[1:] == [WorkersReplaced("stn")]
 
 
-def test_an_old_worker_that_dies_during_the_reload_needs_no_other(story: Story) -> None:
+def test_an_old_worker_that_dies_during_the_reload_needs_no_other(story: MonitorStory) -> None:
     story.lose(1)
     story.lose(2)
     story.reload.loaded_models = ["stn"]
@@ -69,7 +71,7 @@ def test_an_old_worker_that_dies_during_the_reload_needs_no_other(story: Story) 
     ]
 
 
-def test_a_new_worker_that_dies_during_the_reload_needs_another(story: Story) -> None:
+def test_a_new_worker_that_dies_during_the_reload_needs_another(story: MonitorStory) -> None:
     story.lose(1)
     story.workers.add(3)
     story.lose(3)
@@ -83,7 +85,9 @@ def test_a_new_worker_that_dies_during_the_reload_needs_another(story: Story) ->
     assert story.events[-1] == WorkersReplaced("stn")
 
 
-def test_replaced_workers_that_triton_leaves_are_killed_without_a_report(story: Story) -> None:
+def test_replaced_workers_that_triton_leaves_are_killed_without_a_report(
+    story: MonitorStory,
+) -> None:
     story.lose(1)
     story.workers.add(3)
     story.reload.loaded_models = ["stn"]
@@ -95,7 +99,7 @@ def test_replaced_workers_that_triton_leaves_are_killed_without_a_report(story: 
     assert len(story.events) == 2
 
 
-def test_a_replaced_worker_with_a_call_is_not_killed_before_its_end(story: Story) -> None:
+def test_a_replaced_worker_with_a_call_is_not_killed_before_its_end(story: MonitorStory) -> None:
     story.heartbeats.beats[2] = replace(WORKING, limit_s=0)
     story.lose(1)
     story.reload.loaded_models = ["stn"]
@@ -106,7 +110,7 @@ def test_a_replaced_worker_with_a_call_is_not_killed_before_its_end(story: Story
     assert story.signals == [(2, signal.SIGKILL)]
 
 
-def test_a_replaced_worker_that_triton_ends_is_not_reported(story: Story) -> None:
+def test_a_replaced_worker_that_triton_ends_is_not_reported(story: MonitorStory) -> None:
     story.lose(1)
     story.reload.loaded_models = ["stn"]
     story.check_for(0.25)
@@ -115,7 +119,7 @@ def test_a_replaced_worker_that_triton_ends_is_not_reported(story: Story) -> Non
     assert story.reload.starts == [("stn", True)]
 
 
-def test_a_server_that_lost_many_workers_needs_a_restart(story: Story, monkeypatch) -> None:
+def test_a_server_that_lost_many_workers_needs_a_restart(story: MonitorStory, monkeypatch) -> None:
     monkeypatch.setattr(worker_monitor, "MAX_DEATHS", 2)
     story.lose(1)
     assert not story.monitor.needs_restart()
@@ -126,7 +130,7 @@ def test_a_server_that_lost_many_workers_needs_a_restart(story: Story, monkeypat
     assert story.monitor.needs_restart()
 
 
-def test_a_hung_worker_is_asked_for_its_stack_and_killed(story: Story) -> None:
+def test_a_hung_worker_is_asked_for_its_stack_and_killed(story: MonitorStory) -> None:
     story.heartbeats.beats[1] = WORKING
     story.check_for(0.25 + 2.5)
     assert story.signals == [(1, ASK), (1, signal.SIGKILL)]
@@ -135,7 +139,7 @@ def test_a_hung_worker_is_asked_for_its_stack_and_killed(story: Story) -> None:
     assert len(story.events) == 1
 
 
-def test_a_stopped_worker_is_killed_and_its_request_is_no_suspect(story: Story) -> None:
+def test_a_stopped_worker_is_killed_and_its_request_is_no_suspect(story: MonitorStory) -> None:
     story.heartbeats.beats[1] = WORKING
     story.workers.add(1, state="T")
     story.workers.add(2, state="T")
@@ -146,7 +150,7 @@ def test_a_stopped_worker_is_killed_and_its_request_is_no_suspect(story: Story) 
 
 @pytest.mark.parametrize("model", [pytest.param("", id="unknown"), SERVER])
 def test_a_process_that_cannot_be_replaced_alone_needs_a_new_server(model: str) -> None:
-    story = Story()
+    story = MonitorStory()
     story.workers.add(7, model)
     story.workers.die(7)
     assert not story.monitor.check()
@@ -155,7 +159,9 @@ def test_a_process_that_cannot_be_replaced_alone_needs_a_new_server(model: str) 
 NO_MEMORY = ServerError("stn/load: no shared memory")
 
 
-def test_a_model_without_workers_that_cannot_be_loaded_needs_a_new_server(story: Story) -> None:
+def test_a_model_without_workers_that_cannot_be_loaded_needs_a_new_server(
+    story: MonitorStory,
+) -> None:
     story.lose(1)
     story.lose(2)
     story.reload.errors = {"stn": NO_MEMORY}
@@ -163,7 +169,7 @@ def test_a_model_without_workers_that_cannot_be_loaded_needs_a_new_server(story:
 
 
 def test_a_model_that_cannot_be_loaded_keeps_its_other_workers_and_is_tried_again(
-    story: Story, caplog
+    story: MonitorStory, caplog
 ) -> None:
     story.lose(1)
     story.reload.errors = {"stn": NO_MEMORY}
@@ -180,7 +186,7 @@ def test_a_model_that_cannot_be_loaded_keeps_its_other_workers_and_is_tried_agai
     assert story.reload.starts == [("stn", True)] * 2
 
 
-def test_the_pauses_of_a_model_that_cannot_be_loaded_grow(story: Story) -> None:
+def test_the_pauses_of_a_model_that_cannot_be_loaded_grow(story: MonitorStory) -> None:
     story.lose(1)
     for number, pause_s in enumerate((1, 2, 4), start=1):
         story.reload.errors = {"stn": NO_MEMORY}
@@ -191,7 +197,7 @@ def test_the_pauses_of_a_model_that_cannot_be_loaded_grow(story: Story) -> None:
 
 
 def test_a_worker_that_died_in_a_failed_start_is_not_replaced_before_the_pause(
-    story: Story,
+    story: MonitorStory,
 ) -> None:
     story.lose(1)
     story.workers.add(3)
@@ -201,7 +207,7 @@ def test_a_worker_that_died_in_a_failed_start_is_not_replaced_before_the_pause(
     assert story.reload.starts == [("stn", True)]
 
 
-def test_the_last_worker_is_replaced_at_once_after_a_failed_start(story: Story) -> None:
+def test_the_last_worker_is_replaced_at_once_after_a_failed_start(story: MonitorStory) -> None:
     story.lose(1)
     story.reload.errors = {"stn": NO_MEMORY}
     story.check_for(0.25)
@@ -218,7 +224,7 @@ def test_the_last_worker_is_replaced_at_once_after_a_failed_start(story: Story) 
     ],
 )
 def test_a_server_is_idle_when_each_worker_says_so(
-    story: Story, beats: dict[int, Beat], is_idle: bool
+    story: MonitorStory, beats: dict[int, Beat], is_idle: bool
 ) -> None:
     story.heartbeats.beats = beats
     assert story.monitor.is_idle() is is_idle

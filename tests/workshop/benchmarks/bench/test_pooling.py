@@ -158,11 +158,7 @@ def test_a_cell_has_the_highest_peaks_the_plates_of_an_answer_and_all_counters()
 
 
 def cell(
-    transport: str,
-    concurrency: int,
-    *counts: int,
-    plates: int = 0,
-    **seconds: float,
+    transport: str, concurrency: int, *counts: int, plates: int = 0, **seconds: float
 ) -> CellFigures:
     """Return a cell with given numbers of calls in its rounds of 1 s; a call takes 20 ms of CPU.
 

@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
 from orchestrator.errors import ServerError
+from tests.http_servers import QuietHandler, running_http
 from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.commits import measurement
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
-from workshop.benchmarks.commits.measurement import Plan, Results, measure, order_sides, run_pair
+from workshop.benchmarks.commits.measurement import Plan, Results, measure, run_pair
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.service import Launch
 
@@ -25,7 +25,7 @@ PLATES = {BASE: 1, HEAD: 2}
 
 
 @dataclass
-class MeasuredService:
+class SideService:
     """A service in this process; `calls` has the side of each call that any service got."""
 
     side: str
@@ -39,7 +39,7 @@ class MeasuredService:
     def run(self) -> Iterator[None]:
         service, answer = self, {"outputs": [{"shape": [PLATES[self.side], 4]}]}
 
-        class Handler(BaseHTTPRequestHandler):
+        class PlatesHandler(QuietHandler, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["content-length"]))
                 service.calls.append(service.side)
@@ -47,23 +47,18 @@ class MeasuredService:
                 self.end_headers()
                 self.wfile.write(json.dumps(answer).encode())
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-            Thread(target=server.serve_forever).start()
+        with running_http(PlatesHandler) as server:
             self.gateway = Address(f"127.0.0.1:{server.server_port}")
             yield
-            server.shutdown()
 
     def is_running(self) -> bool:
         return not self.has_ended
 
 
 @contextmanager
-def run_services() -> Iterator[dict[str, MeasuredService]]:
+def run_services() -> Iterator[dict[str, SideService]]:
     calls: list[str] = []
-    services = {side: MeasuredService(side, calls) for side in (BASE, HEAD)}
+    services = {side: SideService(side, calls) for side in (BASE, HEAD)}
     with services[BASE].run(), services[HEAD].run():
         yield services
 
@@ -92,10 +87,6 @@ def starts(services: Any, ends: tuple[BaseException | None, ...]) -> Any:
     return start
 
 
-def test_sides_take_turns() -> None:
-    assert [order_sides(turn) for turn in range(3)] == [(BASE, HEAD), (HEAD, BASE), (BASE, HEAD)]
-
-
 @pytest.fixture(scope="module")
 def run_of_two_rounds() -> Iterator[tuple[Any, Results]]:
     """The services of a run of two rounds, and its results."""
@@ -104,18 +95,14 @@ def run_of_two_rounds() -> Iterator[tuple[Any, Results]]:
 
 
 def test_every_cell_is_measured_twice_a_round_at_both_commits(run_of_two_rounds) -> None:
-    _, results = run_of_two_rounds
+    services, results = run_of_two_rounds
     assert results.end_reason == ""
     assert len(results.samples) == 2 * 2 * 2 * 2  # rounds, passes, cells, sides
     sides = [sample.side for sample in results.samples]
     assert sides == [BASE, HEAD] * 2 + [HEAD, BASE] * 4 + [BASE, HEAD] * 2
+    assert services[BASE].starts == [BASE, HEAD]  # either side is the first to start
     assert {(sample.side, sample.plates) for sample in results.samples} == set(PLATES.items())
     assert all(sample.figures.throughput > 0 for sample in results.samples)
-
-
-def test_either_server_is_the_first_to_start(run_of_two_rounds) -> None:
-    services, _ = run_of_two_rounds
-    assert services[BASE].starts == [BASE, HEAD]
 
 
 def test_only_one_server_is_under_load_at_a_time(run_of_two_rounds) -> None:

@@ -84,10 +84,6 @@ def test_figures_come_in_the_order_of_the_calls_at_once() -> None:
     assert [figure.calls for figure in find_figures(samples)] == [4, 4, 4, 16, 16, 16]
 
 
-def test_a_single_round_has_no_interval() -> None:
-    assert estimate_ratio([math.log(1.5)]) == Estimate(pytest.approx(1.5), None, None)
-
-
 def test_the_interval_of_two_rounds_is_worked_out_by_hand() -> None:
     """Mean 0.2; standard error 0.1; the quantile of one degree of freedom is 12.706."""
     ratio = estimate_ratio([0.1, 0.3])
@@ -122,12 +118,6 @@ def test_plates_are_paired_picture_by_picture() -> None:
     assert (accuracy.name, accuracy.pictures, accuracy.changed) == ("a set", 4, 3)
     assert accuracy.read == PairedShare(plates=4, base=2, head=3, only_base=1, only_head=2)
     assert accuracy.wrong == PairedShare(plates=4, base=1, head=0, only_base=1, only_head=0)
-
-
-def test_a_share_knows_its_difference_and_chance() -> None:
-    share = PairedShare(plates=100, base=50, head=60, only_base=0, only_head=10)
-    assert share.difference == pytest.approx(0.1)
-    assert share.p_value == pytest.approx(2 / 2**10)
 
 
 MACHINE = Machine("a CPU", 2, 2**30, None, "Linux", "3.11", None, {})

@@ -31,7 +31,7 @@ DIGESTS = [digest(FIRST, answer("a")), digest(FIRST, answer("b"))]
 
 
 @dataclass
-class Table:
+class ReplyTable:
     """A connection whose replies are a table by path."""
 
     first: Reply = field(default_factory=lambda: answer("a"))
@@ -46,7 +46,7 @@ class Table:
 
 
 def test_answers_are_those_of_each_picture_alone() -> None:
-    assert take_answers(REQUESTS, Table()) == {"http": DIGESTS, "grpc": DIGESTS}
+    assert take_answers(REQUESTS, ReplyTable()) == {"http": DIGESTS, "grpc": DIGESTS}
 
 
 @pytest.mark.parametrize(
@@ -54,26 +54,26 @@ def test_answers_are_those_of_each_picture_alone() -> None:
     [
         pytest.param(
             REQUESTS,
-            Table(second=answer("a")),
+            ReplyTable(second=answer("a")),
             r"wanted different answers, got one for \(0, 1\)",
             id="two-pictures-with-one-answer",
         ),
         pytest.param(
             {"http": [FIRST], "grpc": [SECOND]},
-            Table(),
+            ReplyTable(),
             "the same answers over http, grpc",
             id="protocols-differ",
         ),
         pytest.param(
             REQUESTS,
-            Table(Reply("503", error="full")),
+            ReplyTable(Reply("503", error="full")),
             "http: picture 0: 503: full",
             id="refused-without-load",
         ),
     ],
 )
 def test_answers_that_cannot_be_compared_are_an_error(
-    requests: dict, connection: Table, message: str
+    requests: dict, connection: ReplyTable, message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):
         take_answers(requests, connection)
@@ -95,7 +95,7 @@ def test_an_answer_is_compared_with_that_of_its_picture(reply: Reply, is_wrong: 
 
 
 def test_a_load_sends_the_pictures_in_turn_over_each_protocol() -> None:
-    connection = Table(second=answer("a"))
+    connection = ReplyTable(second=answer("a"))
     load = open_load(
         REQUESTS, {"http": DIGESTS, "grpc": DIGESTS}, lambda: connection, each=2, most=8
     )

@@ -17,7 +17,7 @@ from workshop.benchmarks.load.closed_loop import Call, Load, Outcome, Send
 from workshop.benchmarks.processes import Processes
 
 
-class Scripted:
+class RecoveringService:
     """A service that has recovered after a number of checks, and may end."""
 
     def __init__(self, looks: int, *, is_up: bool = True) -> None:
@@ -59,7 +59,7 @@ def fault(effect: Effect | None = None) -> Fault:
 
 
 def test_a_service_is_watched_until_it_is_whole_and_callers_are_served() -> None:
-    observation = observe(fault(), Scripted(looks=3), load())
+    observation = observe(fault(), RecoveringService(looks=3), load())
     assert observation.fault == "One"
     assert observation.callers == 2
     assert (
@@ -70,12 +70,12 @@ def test_a_service_is_watched_until_it_is_whole_and_callers_are_served() -> None
 
 def test_a_service_that_is_never_whole_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observation, "PATIENCE_S", -0.9)
-    assert observe(fault(), Scripted(looks=10**9), load()).whole is None
-    assert observe(fault(), Scripted(looks=0, is_up=False), load()).whole is None
+    assert observe(fault(), RecoveringService(looks=10**9), load()).whole is None
+    assert observe(fault(), RecoveringService(looks=0, is_up=False), load()).whole is None
 
 
 def test_an_end_that_was_asked_for_is_not_watched() -> None:
-    service = Scripted(looks=0)
+    service = RecoveringService(looks=0)
     assert observe(fault(Effect(0.0, is_end=True)), service, load()).whole is None
     assert next(service.looks) == 0  # nobody looked
 

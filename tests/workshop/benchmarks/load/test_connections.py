@@ -1,14 +1,14 @@
 """The connections of a caller, against servers of a few lines."""
 
-import http.server
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler
 
 import grpc
 import pytest
 
 from orchestrator.serving.supervisor.ports import free_ports
+from tests.http_servers import QuietHandler, running_http
 from workshop.benchmarks.load.connections import (
     ANSWERED,
     DROPPED,
@@ -23,7 +23,7 @@ from workshop.benchmarks.load.requests import HEADER, GrpcRequest, HttpRequest, 
 RIGHT = HttpRequest("/", b"x")
 
 
-class Gateway(http.server.BaseHTTPRequestHandler):
+class PathGateway(QuietHandler, BaseHTTPRequestHandler):
     """Answers by path; without an answer it closes the connection."""
 
     protocol_version = "HTTP/1.1"
@@ -39,9 +39,6 @@ class Gateway(http.server.BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 class GrpcGateway(grpc.GenericRpcHandler):
@@ -62,10 +59,8 @@ def addresses() -> Iterator[tuple[str, str]]:
     server = grpc.server(ThreadPoolExecutor(2), handlers=[GrpcGateway()])
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as listening:
-        threading.Thread(target=listening.serve_forever).start()
+    with running_http(PathGateway) as listening:
         yield f"127.0.0.1:{listening.server_port}", f"127.0.0.1:{port}"
-        listening.shutdown()
     server.stop(None).wait()
 
 

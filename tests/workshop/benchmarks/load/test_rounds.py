@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> WorkClock:
     return clock
 
 
-class Service:
+class TimedService:
     """Takes its time for each call; `fails` says by number which calls fail, and how."""
 
     def __init__(self, fails: Callable[[int], Exception | None] = lambda number: None) -> None:
@@ -60,12 +60,12 @@ class Service:
         return Outcome(plates=3)
 
 
-def measure_service(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Round:
+def measure_service(service: TimedService, concurrency: int = 1, seconds: float = 0.1) -> Round:
     return measure_round(service.caller, concurrency, seconds)
 
 
 def test_calls_after_the_warm_up_are_counted() -> None:
-    service = Service()
+    service = TimedService()
     loop = measure_service(service)
     assert list(loop.latencies_ms) == pytest.approx([1e3 * CALL_S] * len(loop.latencies_ms))
     assert len(loop.latencies_ms) >= 10
@@ -76,7 +76,7 @@ def test_calls_after_the_warm_up_are_counted() -> None:
 
 
 def test_usage_is_what_has_grown_between_the_two_ends() -> None:
-    service = Service()
+    service = TimedService()
     readings = iter([5.0, 12.0])
     were_all_open: list[bool] = []
 
@@ -89,7 +89,7 @@ def test_usage_is_what_has_grown_between_the_two_ends() -> None:
 
 
 def test_a_round_lasts_until_as_many_calls_as_callers_have_ended() -> None:
-    service = Service()
+    service = TimedService()
     assert len(measure_service(service, concurrency=4, seconds=0.0).latencies_ms) >= 4
     assert (service.most_open, service.open) == (4, set())
 
@@ -114,14 +114,14 @@ def test_memory_is_looked_at_all_the_time() -> None:
 
 def test_failures_are_counted_and_the_first_is_kept() -> None:
     failures = {0: ModelError("one"), 1: ModelError("two")}
-    loop = measure_service(Service(failures.get))
+    loop = measure_service(TimedService(failures.get))
     assert (loop.errors, loop.first_error) == (2, "one")
-    always = measure_service(Service(lambda number: ModelError("broken")), concurrency=2)
+    always = measure_service(TimedService(lambda number: ModelError("broken")), concurrency=2)
     assert (list(always.latencies_ms), always.errors > 0) == ([], True)
 
 
 def test_an_interrupt_closes_every_caller() -> None:
-    service = Service()
+    service = TimedService()
 
     def interrupted() -> Cpu:
         raise KeyboardInterrupt

@@ -1,14 +1,12 @@
 """Processes by role: their resources, and those that ended."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.workshop.benchmarks.holding import holder
+from tests.workshop.benchmarks.holding import holder, parent_and_child
 from workshop.benchmarks.soak.samples import (
     Calls,
     HeldResources,
@@ -35,18 +33,8 @@ SwapPss:              30 kB
 @pytest.fixture
 def helper() -> Iterator[tuple[int, int]]:
     """A process that looks like the gateway, and its child, that looks like nothing."""
-    child = "[sys.executable, '-c', 'input()']"
-    parent = (
-        "import subprocess, sys\n"
-        f"child = subprocess.Popen({child}, stdin=subprocess.PIPE)\n"
-        "print(child.pid, flush=True); input(); child.kill(); child.wait()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", parent, "orchestrator.serving.gateway"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        yield process.pid, int(process.stdout.readline())
-        process.communicate("\n")
+    with parent_and_child("orchestrator.serving.gateway") as pids:
+        yield pids
 
 
 def test_a_helper_has_the_role_of_its_parent(helper: tuple[int, int]) -> None:

@@ -23,11 +23,6 @@ def test_the_seed_decides_how_a_thing_looks(kind: str) -> None:
     assert first.shape != other.shape or (first != other).any()
 
 
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(KeyError):
-        draw_lookalike(np.random.default_rng(0), "plate")
-
-
 def is_plate(text: str) -> bool:
     plain = "".join(char for char in text if char.isalnum())
     return any(russian().format_of(plain, lines) for lines in (1, 2))

@@ -31,7 +31,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": answer})
 
 
-class Client(asyncio.Transport):
+class FakePeer(asyncio.Transport):
     """The client's end of a connection.
 
     Attributes:

@@ -8,7 +8,7 @@ import pytest
 from orchestrator.serving.gateway.http.answer_transport import MAX_HELD_BYTES, AnswerTransport
 from orchestrator.serving.gateway.http.protocol import GRACE_S, LINGER_S
 from orchestrator.serving.gateway.options import UPLOAD_S, WORK_S
-from tests.serving.gateway.http.connections.connection_fakes import Client
+from tests.serving.gateway.http.connections.connection_fakes import FakePeer
 from tests.virtual_time import run_virtually
 
 GOODBYE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
@@ -32,9 +32,9 @@ def post(body: bytes, size: int) -> bytes:
     return f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode() + body
 
 
-async def connect(before: bytes, **limits: float) -> tuple[Client, float]:
+async def connect(before: bytes, **limits: float) -> tuple[FakePeer, float]:
     """Return a client whose earlier request was answered a while ago, and the time now."""
-    client = Client(**limits)
+    client = FakePeer(**limits)
     if before:
         await client.send(before)
         await asyncio.sleep(LATER_S)
@@ -109,7 +109,7 @@ OFFER = b"Upgrade: h2c\r\nConnection: Upgrade\r\n"
 
 @pytest.mark.parametrize("cut", range(1, len(get("/30", OFFER)) + 8))
 async def test_requests_in_one_piece_are_parsed_one_by_one(cut: int) -> None:
-    client, both = Client(), get("/30", OFFER) + get("/", OFFER)
+    client, both = FakePeer(), get("/30", OFFER) + get("/", OFFER)
     await client.send(both[:cut])
     await client.send(both[cut:])
     assert client.received == b""
@@ -120,9 +120,9 @@ async def test_requests_in_one_piece_are_parsed_one_by_one(cut: int) -> None:
 async def test_a_connection_that_is_idle_again_gives_way_to_another() -> None:
     busy, _ = await connect(get())
     await busy.send(get("/100"))
-    idle = Client(busy.connections)
+    idle = FakePeer(busy.connections)
     await idle.send(get())
-    _ = [Client(busy.connections) for _ in range(9)]
+    _ = [FakePeer(busy.connections) for _ in range(9)]
     assert (idle.is_closing(), busy.is_closing()) == (True, False)
 
 
@@ -178,7 +178,7 @@ async def test_a_request_that_was_under_way_to_an_idle_connection_is_answered() 
 
 @pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"], ids=["kept", "closed"])
 async def test_an_answer_is_sent_in_one_piece(header: bytes) -> None:
-    client = Client()
+    client = FakePeer()
     await client.send(get(header=header))
     assert client.received.startswith(b"HTTP/1.1 200 OK")
     assert client.received.endswith(b"ok")
@@ -186,13 +186,13 @@ async def test_an_answer_is_sent_in_one_piece(header: bytes) -> None:
 
 
 async def test_the_beginning_of_a_long_answer_is_sent_before_its_end() -> None:
-    client = Client()
+    client = FakePeer()
     await client.send(get("/begin"))
     assert client.received.startswith(b"HTTP/1.1 200 OK")
 
 
 async def test_a_transport_holds_no_more_than_it_may_and_sends_nothing_when_it_is_lost() -> None:
-    client = Client()
+    client = FakePeer()
     transport = AnswerTransport(client, client.close, asyncio.get_running_loop().call_soon)
     transport.write(bytes(MAX_HELD_BYTES))
     assert client.writes == 0

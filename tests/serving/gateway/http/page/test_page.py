@@ -21,7 +21,7 @@ from orchestrator.serving.gateway.http.page.texts import (
 from orchestrator.serving.gateway.http.problem_details import KINDS
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 from tests.samples import PROJECT
-from tests.serving.gateway.http.html_reader import Reader
+from tests.serving.gateway.http.html_reader import HtmlReader
 from tests.serving.gateway.http.service import client_of
 from tests.serving.gateway.key_files import write_keys
 
@@ -38,11 +38,11 @@ def test_the_page_says_its_language_and_names_the_other(language: str) -> None:
     source = "https://shop.example/source"
     html = render(TEXTS[language], GatewayOptions(source_url=source))
     (other,) = {*LANGUAGES} - {language}
-    assert Reader(html).named("html") == [{"lang": language}]
-    links = [link for link in Reader(html).named("a") if link.get("lang") == other]
+    assert HtmlReader(html).named("html") == [{"lang": language}]
+    links = [link for link in HtmlReader(html).named("a") if link.get("lang") == other]
     assert links[0]["href"] == f"?lang={other}"
     footer = html[html.index("<footer") : html.index("</footer>") + len("</footer>")]
-    links = [link["href"] for link in Reader(footer).named("a")]
+    links = [link["href"] for link in HtmlReader(footer).named("a")]
     assert links == [LICENCE_URL, source, "docs"]
     assert read_version() in footer
 
@@ -65,7 +65,7 @@ KEYS, CAMERAS = Path("keys.toml"), Path("CAMERAS.toml")
 def test_a_key_can_be_given_where_there_are_keys_and_a_link_leads_to_the_control_room(
     options: dict, *, has_key_field: bool, has_link: bool
 ) -> None:
-    reader = Reader(render(ENGLISH, GatewayOptions(**options)))
+    reader = HtmlReader(render(ENGLISH, GatewayOptions(**options)))
     (live,) = (link for link in reader.named("a") if link.get("href") == "live")
     (field,) = (
         attributes for attributes in reader.named("div") if attributes.get("class") == "key"
@@ -76,7 +76,7 @@ def test_a_key_can_be_given_where_there_are_keys_and_a_link_leads_to_the_control
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_script_gets_its_words_and_limits(language: str) -> None:
     options = GatewayOptions(limits=Limits(body_mb=7, pixels=2_500_000))
-    (body,) = Reader(render(TEXTS[language], options)).named("body")
+    (body,) = HtmlReader(render(TEXTS[language], options)).named("body")
     words = json.loads(body["data-words"] or "")
     assert words["problems"] == TEXTS[language].problems
     assert words["plate"] == TEXTS[language].script["plate"]
@@ -84,7 +84,7 @@ def test_the_script_gets_its_words_and_limits(language: str) -> None:
 
 
 def test_nothing_is_inline_or_loaded_from_elsewhere() -> None:
-    reader = Reader(render(ENGLISH, GatewayOptions()))
+    reader = HtmlReader(render(ENGLISH, GatewayOptions()))
     assert not [name for name in reader.attributes() if name == "style" or name.startswith("on")]
     assert not reader.named("style")
     assert [script["src"] for script in reader.named("script")] == ["page/page.js"]
@@ -101,7 +101,7 @@ def test_texts_are_text() -> None:
     hostile = dict.fromkeys(ENGLISH.page, HOSTILE)
     script = dict.fromkeys(ENGLISH.script, HOSTILE)
     html = render(replace(ENGLISH, page=hostile, script=script), GatewayOptions())
-    assert len(Reader(html).named("script")) == 1
+    assert len(HtmlReader(html).named("script")) == 1
 
 
 def holes(texts: Texts) -> dict[str, list[str]]:
