@@ -12,6 +12,8 @@ from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, ScriptedInfer, picture, rows
+from workshop.evaluation.datasets import LabelledPlate, Scene
+from workshop.evaluation.outcomes import judge
 from workshop.evaluation.recognizers import RecognizerOptions, name_engines, recognize_here
 
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
