@@ -94,8 +94,8 @@ class Camera:
             check_range("retention_days", self.retention_days, 0, 36500)
         if self.view_angle_deg is not None:
             check_range("view_angle_deg", self.view_angle_deg, 1, 150)
-        _check_unique("zone", [zone.name for zone in self.zones])
-        _check_unique("line", [line.name for line in self.lines])
+        check_unique("zone", [zone.name for zone in self.zones])
+        check_unique("line", [line.name for line in self.lines])
 
     @property
     def is_live(self) -> bool:
@@ -192,14 +192,14 @@ class Configuration:
         check_sizes(self)
         if not self.cameras:
             raise SettingsError("cameras: wanted at least one, got none")
-        _check_unique("camera", [camera.name for camera in self.cameras])
+        check_unique("camera", [camera.name for camera in self.cameras])
         check_range("cameras_per_watcher", self.cameras_per_watcher, 0, 10_000)
         check_range("metrics_port", self.metrics_port, 0, 65535)
         names = {camera.name for camera in self.cameras}
         users: dict[str, Sequence[Sink | Gate | Site]] = {}
         users |= {"sink": self.sinks, "gate": self.gates, "site": self.sites}
         for kind, parts in users.items():
-            _check_unique(kind, [part.name for part in parts])
+            check_unique(kind, [part.name for part in parts])
             for index, part in enumerate(parts):
                 if unknown_names := sorted(set(part.cameras) - names):
                     message = f"{kind} {part.name}: there is no camera {show(unknown_names[0])}"
@@ -245,7 +245,12 @@ def read_configuration(file: Path) -> Configuration:
     return read_table(Configuration, file)
 
 
-def _check_unique(kind: str, names: Sequence[str]) -> None:
+def check_unique(kind: str, names: Sequence[str]) -> None:
+    """Check that no two parts of a kind have the same name.
+
+    Raises:
+        WrongValue: Two have.
+    """
     for index, name in enumerate(names):
         if name in names[:index]:
             message = f"{kind} {show_name(name)}: wanted one of this name, got several"

@@ -5,7 +5,6 @@ import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import cv2
@@ -20,7 +19,7 @@ from plate_cameras.sources.status import SourceStatus
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.writing.live_tables import Areas
+from plate_cameras.store.writing.live_tables import Areas, DrawnAreas
 from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.live_reporter import LiveReporter, to_still
@@ -144,8 +143,8 @@ class ScriptedTables:
             raise sqlite3.OperationalError("no such table: camera_areas")
         return {"gate": (1, 0.0)}
 
-    def areas(self) -> dict[str, SimpleNamespace]:
-        return {"gate": SimpleNamespace(revision=1, changed_s=0.0)}
+    def areas(self) -> dict[str, DrawnAreas]:
+        return {"gate": DrawnAreas(Areas(), 1, 0.0, "anna")}
 
 
 async def report(tables: ScriptedTables, redraw: Callable[[], Awaitable[None]]) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from plate_cameras.configuration import Zone
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.tables.database import Database
 from plate_cameras.store.writing.live_tables import CameraState, Still
 from tests.plate_cameras.control_room.rest.rooms import (
     CAMERAS,
@@ -85,6 +89,52 @@ def test_areas_are_drawn_and_go_back_to_the_file(room: Room) -> None:
     back = room.client.delete("/v1/cameras/gate/areas").json()
     assert [zone["name"] for zone in back["zones"]] == ["entry"]
     assert back["areas_from"] == "file"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param('{"state": "playing", "dropped_share": null}', id="of-another-version"),
+        pytest.param('{"frames": "many"}', id="no-number"),
+        pytest.param("[]", id="no-table"),
+        pytest.param('{"state": "pl', id="damaged"),
+    ],
+)
+def test_a_state_that_cannot_be_read_is_that_of_its_camera_alone(
+    room: Room, tmp_path: Path, document: str
+) -> None:
+    states = [CameraState(name, "watcher-1", time.time(), STATUS) for name in ("gate", "yard")]
+    room.store.live.write_states(states)
+    change = sa.text("UPDATE camera_states SET document = :document WHERE camera = 'gate'")
+    with closing(open_database(tmp_path)) as database, database.writing() as connection:
+        connection.execute(change, {"document": document})
+    gate, yard = room.get("/v1/cameras")["cameras"]
+    assert (gate["state"], yard["state"]) == ("unknown", "playing")
+    assert gate["error"].startswith("its state cannot be read by this version")
+
+
+def open_database(folder: Path) -> Database:
+    return Database(f"sqlite:///{folder / 'passes.db'}")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param('[{"name": "stop", "curve": []}]', id="of-a-later-version"),
+        pytest.param('[{"na', id="damaged"),
+    ],
+)
+def test_areas_that_cannot_be_read_leave_those_of_the_file_and_are_told(
+    room: Room, tmp_path: Path, lines: str
+) -> None:
+    room.client.put("/v1/cameras/gate/areas", json=AREAS)
+    with closing(open_database(tmp_path)) as database, database.writing() as connection:
+        connection.execute(sa.text("UPDATE camera_areas SET lines = :lines"), {"lines": lines})
+    gate, yard = room.get("/v1/cameras")["cameras"]
+    assert [zone["name"] for zone in gate["zones"]] == ["entry"]
+    assert gate["areas_from"] == "file"
+    assert gate["error"].startswith("its drawn areas are not used")
+    assert yard["error"] == ""
 
 
 WRONG = (400, "parameter")
