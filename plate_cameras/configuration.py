@@ -205,6 +205,7 @@ class Configuration:
                     message = f"{kind} {part.name}: there is no camera {show(unknown_names[0])}"
                     raise WrongValue(message, (f"{kind}s", index, "cameras"))
         self._check_lists()
+        self._check_lines()
         self._check_folders()
 
     def _check_folders(self) -> None:
@@ -221,6 +222,16 @@ class Configuration:
                 limit = f"a folder of its own, got one inside that of {outer_name}"
                 message = f"camera {name}: wanted {limit}"
                 raise WrongValue(message, ("cameras", index, "url"))
+
+    def _check_lines(self) -> None:
+        """Reject a gate with lines whose cameras send single pictures, which cross no line."""
+        sending_names = {camera.name for camera in self.cameras if is_sent(camera.url)}
+        for index, gate in enumerate(self.gates):
+            if gate.lines and (names := sorted(sending_names & {*gate.cameras})):
+                limit = f"cameras with streams, got {names[0]}, which sends single pictures"
+                raise WrongValue(
+                    f"gate {gate.name}: lines: wanted {limit}", ("gates", index, "lines")
+                )
 
     def _check_lists(self) -> None:
         """Reject a sink with a list that none of its cameras looks up."""

@@ -23,6 +23,7 @@ from plate_cameras.store.writing.live_tables import (
     Still,
     draw_on,
 )
+from plate_cameras.unmet_conditions import describe_unmet
 from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from plate_cameras.watching.status import CameraStatus
 
@@ -62,6 +63,7 @@ class LiveReporter:
         self._live, self._loops, self._redraw, self._blur = live, loops, redraw, blur
         self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
         self._areas: dict[str, DrawnAreas] = {}
+        self._unmet: list[str] = []
         self._states: dict[str, tuple[str, str]] = {}
         self._states_s = self._areas_s = float("-inf")
         self._stills_s: dict[str, float] = {}
@@ -87,8 +89,17 @@ class LiveReporter:
                 self._is_redrawn = True
 
     def apply_areas(self, configuration: Configuration) -> Configuration:
-        """Return a configuration with the drawn areas in the place of its own."""
-        return replace(configuration, cameras=draw_on(configuration.cameras, self._areas))
+        """Return a configuration with the drawn areas in the place of its own.
+
+        Conditions that its cameras cannot meet now are logged once.
+        """
+        cameras = draw_on(configuration.cameras, self._areas)
+        configuration = replace(configuration, cameras=cameras)
+        former, self._unmet = self._unmet, describe_unmet(configuration)
+        for sentence in self._unmet:
+            if sentence not in former:
+                LOG.warning("%s", sentence)
+        return configuration
 
     async def _attempt(self, step: Callable[[], Awaitable[bool]]) -> bool:
         """Run a step. A failure, such as a database that is away, is logged once for all steps."""

@@ -94,6 +94,18 @@ def test_after_any_error_the_lists_stay_and_get_older(failure: Exception) -> Non
     assert shelf.changes == 1
 
 
+def test_a_missing_list_of_a_gate_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    shelf = Shelf()
+    shelf.lists.gates = [make_gate(lists=("residents", "staf"))]
+    shelf.failure = StoreUnavailable("away")
+    shelf.read()
+    assert "staf" not in caplog.text
+    shelf.failure = None
+    shelf.read()
+    shelf.read()
+    assert caplog.messages.count("gate north: there is no list staf") == 1
+
+
 def test_a_failure_that_lasts_is_told_once_for_each_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -23,6 +23,7 @@ from plate_cameras.store.writing.live_tables import Areas, DrawnAreas
 from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.live_reporter import LiveReporter, to_still
+from tests.plate_cameras.gates.known_vehicles import make_gate
 from tests.plate_cameras.samples import make_frame
 from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedService, ScriptedStream
 from tests.virtual_time import virtually
@@ -108,6 +109,20 @@ def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: Pass
     store.live.erase("gate", Requester("anna", "-"))
     site.run_until(lambda: site.redraw_count == 2)
     assert site.reporter.apply_areas(configuration) == configuration
+
+
+def test_a_condition_that_no_camera_meets_is_told_when_areas_change(
+    store: PassStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    site, gate = Site(store), make_gate(zones=("file",))
+    configuration = Configuration((GATE,), gates=(gate,))
+    site.reporter.apply_areas(configuration)
+    assert caplog.messages == []
+    store.live.draw("gate", DRAWN, Requester("anna", "-"))
+    _run(site.reporter.load())
+    for _ in range(2):
+        site.reporter.apply_areas(configuration)
+    assert caplog.messages == ["gate north: none of its cameras has the zone file"]
 
 
 def test_a_database_that_is_away_stops_nothing(

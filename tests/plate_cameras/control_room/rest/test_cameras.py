@@ -23,6 +23,7 @@ from tests.plate_cameras.control_room.rest.rooms import (
     Room,
     add_openings,
 )
+from tests.plate_cameras.gates.known_vehicles import make_gate
 from tests.plate_cameras.store.stored_events import NOW_S
 
 AREAS = {
@@ -178,6 +179,24 @@ def test_only_administrators_draw_areas_and_read_the_audit(room: Room) -> None:
     room.enter_as(EDITOR)
     assert room.client.put("/v1/cameras/gate/areas", json=AREAS).status_code == 403
     assert room.client.get("/v1/audit").status_code == 403
+
+
+def test_gates_tell_which_conditions_cannot_be_met(room: Room) -> None:
+    gate = make_gate(cameras=("gate", "yard"), zones=("entry",))
+    room.room.configuration = replace(room.room.configuration, gates=(gate,))
+    room.store.configure(CAMERAS)
+
+    def read_unmet() -> list[tuple[str, str]]:
+        (answer,) = room.get("/v1/gates")["gates"]
+        return [(unmet["code"], unmet["name"]) for unmet in answer["unmet"]]
+
+    assert read_unmet() == [("zones", "yard"), ("list", "residents")]
+    room.store.lists.create("residents")
+    room.client.put("/v1/cameras/gate/areas", json=AREAS)
+    assert read_unmet() == [("zone", "entry")]
+    room.client.delete("/v1/cameras/gate/areas")
+    room.enter_as(OF_THE_EAST)
+    assert read_unmet() == []  # the yard belongs to the west
 
 
 def test_openings_come_in_pages_and_with_their_pass(filled_room: Room) -> None:
