@@ -15,6 +15,7 @@ from plate_cameras.passes import (
 from plate_cameras.store.errors import RejectedValue
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.tables.row_batches import Row
+from plate_cameras.store.tables.store_clock import Moment
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pictures import digest_of
 
@@ -94,12 +95,13 @@ def describe_hits(hits: Mapping[int, ListHit]) -> list[Row]:
 
 
 def to_delivery_rows(
-    event: AddressedEvent, number: int, kept_s: float | None, hits: Mapping[int, ListHit]
+    event: AddressedEvent, number: int, now: Moment, hits: Mapping[int, ListHit]
 ) -> list[Row]:
-    """Return a row for each sink that gets the event."""
+    """Return a row for each sink that gets the event. All of its times are the store's."""
     document = to_document(event.event)
     document["data"]["lists"] = describe_hits(hits)
     common = {"id": event.id, "pass_number": number, "state": "waiting", "attempts": 0}
-    due_s = event.stored_s if kept_s is None else kept_s
-    times = {"created_s": event.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
+    created_s = now.to_kept_s(event.stored_s)
+    due_s = created_s if now.kept_s is None else now.kept_s
+    times = {"created_s": created_s, "kept_s": now.kept_s, "due_s": due_s, "reason": ""}
     return [{**common, **times, "sink": sink, "document": document} for sink in event.sinks]

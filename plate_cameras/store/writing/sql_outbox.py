@@ -78,7 +78,7 @@ class SqlOutbox:
             return int(connection.execute(statement).scalar_one())
 
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
-        """Make all deliveries of a sink that were created since a Unix time due again."""
+        """Make all deliveries of a sink that were created since a time due again."""
         values = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
         values |= {"kept_s": now_s}
         update = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
