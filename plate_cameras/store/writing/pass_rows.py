@@ -37,11 +37,18 @@ def to_pass_row(event: AddressedEvent) -> Row:
         raise RejectedValue(f"wanted times of the years 1 to 9999, got {times_s}") from error
     return flatten(vehicle_pass) | {
         "stored_s": event.stored_s,
-        "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,
-        "frame": digest_of(best.frame_jpeg) if best.frame_jpeg else None,
+        "crop": _digest_of(best.crop_jpeg, best.stored_crop),
+        "frame": _digest_of(best.frame_jpeg, best.stored_frame),
         "epoch": claim.epoch if claim else None,
         "run": event.run,
     }
+
+
+def _digest_of(jpeg: bytes, stored_digest: str | None) -> bytes | None:
+    """Return the hash of a picture, or of one that the store has; None without either."""
+    if jpeg:
+        return digest_of(jpeg)
+    return bytes.fromhex(stored_digest) if stored_digest else None
 
 
 def to_reading_rows(vehicle_pass: Pass, number: int) -> list[Row]:
