@@ -42,6 +42,10 @@ class HoldOffs:
         """Note an opening of this process. It counts when its outcome is there."""
         _remember(self._begun_ids, id_)
 
+    def withdraw(self, id_: str) -> None:
+        """Note that an opening is of another process after all, such as a command that it took."""
+        self._begun_ids.pop(id_, None)
+
     def is_known(self, id_: str) -> bool:
         """Tell whether an opening is one of this process, or was taken over."""
         return id_ in self._opening_ids or id_ in self._begun_ids

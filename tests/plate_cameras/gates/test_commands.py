@@ -5,6 +5,7 @@ import threading
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,8 +92,8 @@ def test_a_command_that_is_being_taken_at_the_end_has_an_outcome(
 ) -> None:
     take, is_taken, may_end = store.commands.take, threading.Event(), threading.Event()
 
-    def take_slowly(gates: Collection[str], late: str) -> list[GateOpening]:
-        openings = take(gates, late)
+    def take_slowly(gates: Collection[str], late: str, *notes: Any) -> list[GateOpening]:
+        openings = take(gates, late, *notes)
         is_taken.set()
         assert may_end.wait(20)
         return openings
