@@ -94,8 +94,8 @@ class Camera:
             check_range("retention_days", self.retention_days, 0, 36500)
         if self.view_angle_deg is not None:
             check_range("view_angle_deg", self.view_angle_deg, 1, 150)
-        _check_unique("zone", [zone.name for zone in self.zones])
-        _check_unique("line", [line.name for line in self.lines])
+        check_unique("zone", [zone.name for zone in self.zones])
+        check_unique("line", [line.name for line in self.lines])
 
     @property
     def is_live(self) -> bool:
@@ -192,19 +192,20 @@ class Configuration:
         check_sizes(self)
         if not self.cameras:
             raise SettingsError("cameras: wanted at least one, got none")
-        _check_unique("camera", [camera.name for camera in self.cameras])
+        check_unique("camera", [camera.name for camera in self.cameras])
         check_range("cameras_per_watcher", self.cameras_per_watcher, 0, 10_000)
         check_range("metrics_port", self.metrics_port, 0, 65535)
         names = {camera.name for camera in self.cameras}
         users: dict[str, Sequence[Sink | Gate | Site]] = {}
         users |= {"sink": self.sinks, "gate": self.gates, "site": self.sites}
         for kind, parts in users.items():
-            _check_unique(kind, [part.name for part in parts])
+            check_unique(kind, [part.name for part in parts])
             for index, part in enumerate(parts):
                 if unknown_names := sorted(set(part.cameras) - names):
                     message = f"{kind} {part.name}: there is no camera {show(unknown_names[0])}"
                     raise WrongValue(message, (f"{kind}s", index, "cameras"))
         self._check_lists()
+        self._check_lines()
         self._check_folders()
 
     def _check_folders(self) -> None:
@@ -221,6 +222,16 @@ class Configuration:
                 limit = f"a folder of its own, got one inside that of {outer_name}"
                 message = f"camera {name}: wanted {limit}"
                 raise WrongValue(message, ("cameras", index, "url"))
+
+    def _check_lines(self) -> None:
+        """Reject a gate with lines whose cameras send single pictures, which cross no line."""
+        sending_names = {camera.name for camera in self.cameras if is_sent(camera.url)}
+        for index, gate in enumerate(self.gates):
+            if gate.lines and (names := sorted(sending_names & {*gate.cameras})):
+                limit = f"cameras with streams, got {names[0]}, which sends single pictures"
+                raise WrongValue(
+                    f"gate {gate.name}: lines: wanted {limit}", ("gates", index, "lines")
+                )
 
     def _check_lists(self) -> None:
         """Reject a sink with a list that none of its cameras looks up."""
@@ -245,7 +256,12 @@ def read_configuration(file: Path) -> Configuration:
     return read_table(Configuration, file)
 
 
-def _check_unique(kind: str, names: Sequence[str]) -> None:
+def check_unique(kind: str, names: Sequence[str]) -> None:
+    """Check that no two parts of a kind have the same name.
+
+    Raises:
+        WrongValue: Two have.
+    """
     for index, name in enumerate(names):
         if name in names[:index]:
             message = f"{kind} {show_name(name)}: wanted one of this name, got several"

@@ -53,6 +53,8 @@ class BestFrame:
         others: Boxes of all other plates in the frame.
         part: The part of the frame that a kept picture shows; None for the whole.
         blur: The choice of what is unrecognisable in a kept picture; empty before it is kept.
+        stored_crop: Hash of a crop that the store has, in hexadecimal digits, if it stands for it.
+        stored_frame: The same of the frame.
     """
 
     observation: Observation
@@ -62,6 +64,8 @@ class BestFrame:
     others: tuple[Xyxy, ...] = ()
     part: tuple[int, int, int, int] | None = None
     blur: str = ""
+    stored_crop: str | None = None
+    stored_frame: str | None = None
 
     @property
     def pictures(self) -> tuple[bytes, ...]:

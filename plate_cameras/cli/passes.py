@@ -179,10 +179,8 @@ def replay(
 ) -> None:
     """Send events to a sink again, also those that were given up."""
     with show_errors(verbose=False), open_camera_store(path, must_exist=True) as store:
-        from plate_cameras.clocks import unix_s
-
-        since_s = unix_s() - days * DAY_S
-        count = store.outbox.replay(sink, since_s, store.clock.now_s())
+        now_s = store.clock.now_s()
+        count = store.outbox.replay(sink, now_s - days * DAY_S, now_s)
         typer.echo(f"events that are due again: {count}", err=True)
 
 

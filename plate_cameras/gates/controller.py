@@ -97,6 +97,7 @@ class GateController:
         self._follow_cameras(configuration)
         times = (max(gate.hold_off_s, gate.open_s, gate.pulse_s) for gate in gates.values())
         self._lists.count_openings(max(times, default=0))
+        self._lists.gates = configuration.gates
         names = [name for name in self._queues if name in relays or name not in gates]
         for name in names:  # before anything else runs: no gate opens by settings that have gone
             self._queues[name].ask_to_stop()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
@@ -35,15 +36,22 @@ LAST_TAKE_S = 1.0
 """Longest wait at the end for commands that are being taken."""
 
 
-async def follow_commands(commands: GateCommands, controller: GateController) -> None:
-    """Take commands until the task is cancelled. Without a database there are none."""
+async def follow_commands(
+    commands: GateCommands, controller: GateController, hold_offs: HoldOffs
+) -> None:
+    """Take commands until the task is cancelled. Without a database there are none.
+
+    A command that another watcher has taken counts as an opening at once: that watcher may die. One
+    of this process counts when its relay is asked.
+    """
     note = make_note("gates get no commands of people")
     late = to_sentence("late")
     while True:
         await asyncio.sleep(POLL_S)
         names = [status.name for status in controller.statuses]
         asked_s = steady_s()
-        taking = asyncio.create_task(asyncio.to_thread(commands.take, names, late))
+        take = partial(commands.take, names, late, hold_offs.begin, hold_offs.withdraw)
+        taking = asyncio.create_task(asyncio.to_thread(take))
         try:
             await asyncio.wait({taking})
         finally:  # also when this task is cancelled: nobody else gets a command that is taken
@@ -184,6 +192,7 @@ class _ThreadParts:
     lists: KnownLists
     recorder: OpeningRecorder
     commands: GateCommands
+    hold_offs: HoldOffs
     is_to_stop: asyncio.Event = field(default_factory=asyncio.Event)
     failures: int = 0
     last_error: str = ""
@@ -218,7 +227,8 @@ class _ThreadParts:
         """Keep the lists and the records, until the thread is to end."""
         tasks = self.controller.tasks
         tasks.start("gate lists", self.lists.run)
-        tasks.start(COMMANDS, lambda: follow_commands(self.commands, self.controller))
+        follow = partial(follow_commands, self.commands, self.controller, self.hold_offs)
+        tasks.start(COMMANDS, follow)
         tasks.start("gate records", self.recorder.run, ends=True)
         try:
             await self.is_to_stop.wait()
@@ -267,4 +277,4 @@ async def _open(
     lists.on_change = controller.reconsider
     with suppress(asyncio.TimeoutError):
         await complete_within(lists.read(), FIRST_READ_S)
-    return _ThreadParts(thread, loop, controller, lists, recorder, store.commands)
+    return _ThreadParts(thread, loop, controller, lists, recorder, store.commands, hold_offs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import TypeVar
@@ -13,7 +14,9 @@ from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import BEGUN, GateOpening
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.unmet_conditions import find_missing_lists
 
+LOG = logging.getLogger(__name__)
 MAX_OPENINGS = 100_000
 """Number of known openings, which are distinguished from new ones: enough for months."""
 
@@ -38,6 +41,10 @@ class HoldOffs:
     def begin(self, id_: str) -> None:
         """Note an opening of this process. It counts when its outcome is there."""
         _remember(self._begun_ids, id_)
+
+    def withdraw(self, id_: str) -> None:
+        """Note that an opening is of another process after all, such as a command that it took."""
+        self._begun_ids.pop(id_, None)
 
     def is_known(self, id_: str) -> bool:
         """Tell whether an opening is one of this process, or was taken over."""
@@ -100,6 +107,7 @@ class KnownLists:
         hold_offs: Gets the openings of other processes, and those before a restart.
 
     Attributes:
+        gates: The gates that are warned of if one of their lists is missing.
         on_change: Called when a list has changed.
     """
 
@@ -115,6 +123,8 @@ class KnownLists:
         self._lookup = ListLookup()
         self._read_at_s = self._openings_read_at_s = -inf
         self._counted_s = DAY_S
+        self.gates: Sequence[Gate] = ()
+        self._missing = set[str]()
         self._note = make_note("gates use lists that cannot be read")
         self.on_change: Callable[[], None] = lambda: None
 
@@ -157,5 +167,18 @@ class KnownLists:
         for opening, age_s in openings:
             self._hold_offs.add(opening, now_s - age_s)
         self._hold_offs.forget(now_s - self._counted_s)
+        self._tell_missing()
         if self._lookup.revisions != before:
             self.on_change()
+
+    def _tell_missing(self) -> None:
+        """Log once which lists of gates are missing."""
+        names = {loaded_list.name for loaded_list in self._lookup.all}
+        missing = {
+            f"gate {gate.name}: {condition.sentence}"
+            for gate in self.gates
+            for condition in find_missing_lists(gate, names)
+        }
+        for sentence in sorted(missing - self._missing):
+            LOG.warning("%s", sentence)
+        self._missing = missing

@@ -27,7 +27,7 @@ class Delivery:
     Attributes:
         id: Id of the event, the same in each attempt. A receiver ignores ids that it has had.
         document: The event, see `plate_cameras.passes`.
-        created_s: Unix time at which the event was stored.
+        created_s: Time at which the event was stored, by the clock of the outbox.
     """
 
     id: str

@@ -87,7 +87,7 @@ class PassStore:
         self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
         self.pushed_pictures = PushedPictures(parts.database, parts.clock)
-        self.unclosed_passes = UnclosedPasses(parts.database, parts.pictures)
+        self.unclosed_passes = UnclosedPasses(parts.database)
         self.begin_run()
 
     def begin_run(self) -> None:

@@ -11,13 +11,19 @@ from dataclasses import asdict, replace
 
 import cv2
 
-from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import Note, make_note
 from plate_cameras.blurring import blur_still
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import NONE, SURROUNDINGS, Configuration
 from plate_cameras.frame_pixels import decode_frame
-from plate_cameras.store.writing.live_tables import CameraState, DrawnAreas, LiveTables, Still
+from plate_cameras.store.writing.live_tables import (
+    CameraState,
+    DrawnAreas,
+    LiveTables,
+    Still,
+    draw_on,
+)
+from plate_cameras.unmet_conditions import describe_unmet
 from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from plate_cameras.watching.status import CameraStatus
 
@@ -57,6 +63,7 @@ class LiveReporter:
         self._live, self._loops, self._redraw, self._blur = live, loops, redraw, blur
         self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
         self._areas: dict[str, DrawnAreas] = {}
+        self._unmet: list[str] = []
         self._states: dict[str, tuple[str, str]] = {}
         self._states_s = self._areas_s = float("-inf")
         self._stills_s: dict[str, float] = {}
@@ -82,18 +89,17 @@ class LiveReporter:
                 self._is_redrawn = True
 
     def apply_areas(self, configuration: Configuration) -> Configuration:
-        """Return a configuration with the drawn areas in the place of its own."""
-        cameras = []
-        for camera in configuration.cameras:
-            drawn_areas = self._areas.get(camera.name)
-            try:
-                cameras.append(
-                    replace(camera, **vars(drawn_areas.areas)) if drawn_areas else camera
-                )
-            except SettingsError as error:
-                LOG.error("%s: its drawn areas are not used: %s", camera.name, error)
-                cameras.append(camera)
-        return replace(configuration, cameras=tuple(cameras))
+        """Return a configuration with the drawn areas in the place of its own.
+
+        Conditions that its cameras cannot meet now are logged once.
+        """
+        cameras = draw_on(configuration.cameras, self._areas)
+        configuration = replace(configuration, cameras=cameras)
+        former, self._unmet = self._unmet, describe_unmet(configuration)
+        for sentence in self._unmet:
+            if sentence not in former:
+                LOG.warning("%s", sentence)
+        return configuration
 
     async def _attempt(self, step: Callable[[], Awaitable[bool]]) -> bool:
         """Run a step. A failure, such as a database that is away, is logged once for all steps."""
@@ -156,6 +162,9 @@ class LiveReporter:
         if await asyncio.to_thread(self._live.area_versions) == versions:
             return False
         self._areas = await asyncio.to_thread(self._live.areas)
+        for name, areas in self._areas.items():
+            if areas.problem:
+                LOG.error("%s: %s", name, areas.problem)
         return True
 
 

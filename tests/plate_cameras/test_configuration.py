@@ -122,3 +122,16 @@ def test_a_wrong_value_is_told_with_its_line(file: Path, old: str, new: str, mes
         read_configuration(file)
     assert "hidden" not in str(failure.value)
     assert len(str(failure.value)) < 500
+
+
+@pytest.mark.parametrize("url", ["push:hikvision", "folder:/srv/ftp"])
+def test_a_gate_with_lines_wants_streams_because_single_pictures_cross_no_line(
+    file: Path, url: str
+) -> None:
+    lines = WHOLE.replace('zones = ["entry"]', 'lines = ["barrier"]')
+    file.write_text(lines)
+    assert read_configuration(file).gates[0].lines == ("barrier",)
+    file.write_text(lines.replace("rtsp://10.0.0.5/stream1", url))
+    message = r"gate north: lines: wanted cameras with streams, got gate, .* \(at line 36\)"
+    with pytest.raises(SettingsError, match=message):
+        read_configuration(file)

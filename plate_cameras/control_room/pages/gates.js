@@ -7,7 +7,7 @@ import { outcomeOf, personOf, reasonOf } from "./openings.js";
 import { may } from "./session.js";
 import { secondsTold, whenOf } from "./times.js";
 import { lookOf } from "./tones.js";
-import { element, find, pair, say, spell } from "../page/words.js";
+import { element, find, pair, say, spell, words } from "../page/words.js";
 
 const PAGE = 50;
 const FRESH_MS = 5000;
@@ -26,7 +26,7 @@ async function showGates() {
 
 const chipOf = (list) => element("span", list, `chip tone-${lookOf(list).tone}`);
 
-function cardOf({ name, type, cameras, lists, blocked_lists: blocked }) {
+function cardOf({ name, type, cameras, lists, blocked_lists: blocked, unmet }) {
   const card = element("li", "", "panel gate");
   const facts = element("dl", "", "facts");
   facts.append(pair(say("camera"), cameras.join(", ") || "–"), pair(say("opens_for"), ""));
@@ -37,7 +37,7 @@ function cardOf({ name, type, cameras, lists, blocked_lists: blocked }) {
   }
   const head = element("div", "", "gate-head");
   head.append(element("h3", name), element("span", type, "tag"));
-  card.append(head, facts);
+  card.append(head, facts, ...(unmet ?? []).map(({ code, name: missing, sentence }) => element("p", `unmet_${code}` in words ? say(`unmet_${code}`, { name: missing }) : sentence, "unmet")));
   if (may("editor")) {
     const button = Object.assign(element("button", say("open_now"), "main"), { type: "button" });
     button.addEventListener("click", () => openGate(name, undefined, () => showOpenings().catch(tell)).catch(tell));

@@ -30,7 +30,7 @@ from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
 from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer, Ingested
 from plate_cameras.message_forms import PUSH, form_of
 from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
-from plate_cameras.store.writing.live_tables import Areas
+from plate_cameras.store.writing.live_tables import Areas, draw_on
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWaiting
 
 CAMERA = "/v1/cameras/{name}"
@@ -53,7 +53,7 @@ def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
             stills.get(name),
             is_fresh=name in fresh,
         ).model_copy(update={"still_blur": room.configuration.store.blur})
-        for camera in room.configuration.cameras
+        for camera in draw_on(room.configuration.cameras, drawn_areas)
         for name in [camera.name]
     }
 

@@ -69,21 +69,23 @@ def to_camera(
     """Return a camera as the API shows it.
 
     Args:
-        camera: Its configuration.
+        camera: Its configuration, with the areas that hold now.
         state: The last state that its watcher has reported.
         drawn_areas: The areas that were drawn for it.
         still_s: Unix time of its still.
         is_fresh: True if the watcher has reported lately; otherwise the state is `unknown`.
     """
-    areas = vars(drawn_areas.areas if drawn_areas else Areas.of(camera))
+    state_fields = _state_fields(state, is_fresh=is_fresh)
+    problem = drawn_areas.problem if drawn_areas else ""
     return CameraAnswer.model_validate(
         {
             "name": camera.name,
             "group": camera.group,
             "lists": camera.lists,
-            **_state_fields(state, is_fresh=is_fresh),
-            **areas,
-            "areas_from": "page" if drawn_areas else "file",
+            **state_fields,
+            "error": state_fields["error"] or problem,
+            **vars(Areas.of(camera)),
+            "areas_from": "page" if drawn_areas and not problem else "file",
             "still": None
             if still_s is None
             else f"/v1/cameras/{quote(camera.name, safe='')}/still.jpg",
@@ -130,12 +132,30 @@ def _to_reading(reading: StoredReading, best_s: float) -> PassReading:
 
 def _state_fields(state: CameraState | None, *, is_fresh: bool) -> dict[str, Any]:
     report: Mapping[str, Any] = state.document if state else {}
+    try:
+        fields = _read_report(report)
+    except (TypeError, ValueError, OverflowError) as error:
+        fields = _read_report({"error": f"its state cannot be read by this version: {error}"})
     return {
-        "state": report.get("state", "unknown") if is_fresh else "unknown",
+        **fields,
+        "state": fields["state"] if is_fresh else "unknown",
         "watcher": state.watcher if state else "",
         "updated": to_rfc3339(state.updated_s) if state else None,
-        **{name: report.get(name, 0) for name in COUNTS},
-        "dropped_share": round(report.get("dropped_share", 0.0), 4),
-        "delay_s": round(report.get("delay_s", 0.0), 3),
-        "error": report.get("error", ""),
+    }
+
+
+def _read_report(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a report, which a watcher of another version may have written.
+
+    Raises:
+        TypeError: A value is of another kind.
+        ValueError: A value is no number.
+        OverflowError: A number is infinite.
+    """
+    return {
+        "state": str(report.get("state", "unknown")),
+        **{name: int(report.get(name, 0)) for name in COUNTS},
+        "dropped_share": round(float(report.get("dropped_share", 0.0)), 4),
+        "delay_s": round(float(report.get("delay_s", 0.0)), 3),
+        "error": str(report.get("error", "")),
     }

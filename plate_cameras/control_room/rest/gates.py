@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
 from pydantic import Field
 from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
+from orchestrator.serving.gateway.extension import Model
+from plate_cameras.configuration import Camera, Gate
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import Operation, route
@@ -21,11 +25,49 @@ from plate_cameras.control_room.rest.exchange import (
     requester_of,
 )
 from plate_cameras.control_room.rest.queries import Body, Name, NamesQuery, PageQuery, Query
-from plate_cameras.control_room.rest.schemas import GateAnswer, GatesAnswer, Opening, OpeningsPage
+from plate_cameras.control_room.rest.schemas import Opening, OpeningsPage
 from plate_cameras.gates.reasons import to_sentence
-from plate_cameras.setting_parts import Gate
+from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.scope import Scope
+from plate_cameras.store.writing.live_tables import draw_on
+from plate_cameras.unmet_conditions import find_missing_lists, find_unmet
 
 ACCEPTED = 202
+
+
+class UnmetFields(Model):
+    """A condition of a gate that cannot be met, such as a zone whose name is misspelt."""
+
+    code: str = Field(
+        description="What is missing: `zone`, `line`, `list`, `zones`, `lines` or `direction`",
+        examples=["zone"],
+    )
+    name: str = Field(
+        description="Its name; for the last three that of the camera", examples=["entry"]
+    )
+    sentence: str = Field(
+        description="The same as a sentence", examples=["none of its cameras has the zone entry"]
+    )
+
+
+class GateAnswer(Model):
+    """A gate."""
+
+    name: str = Field(description="Its name", examples=["barrier"])
+    type: str = Field(description="How it is opened", examples=["http"])
+    cameras: tuple[str, ...] = Field(description="Cameras that open it")
+    lists: tuple[str, ...] = Field(description="Lists that open it")
+    blocked_lists: tuple[str, ...] = Field(description="Lists whose plates never open it")
+    unmet: tuple[UnmetFields, ...] | None = Field(
+        description="Conditions that cannot be met now; null while the database is away"
+    )
+
+
+class GatesAnswer(Model):
+    """The gates, in the order of their file."""
+
+    gates: tuple[GateAnswer, ...] = Field(description="The gates")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
 class CommandBody(Body):
@@ -46,6 +88,7 @@ async def list_all(request: RoomRequest) -> Response:
     """Return a page of the gates whose cameras the principal may see."""
     query, scope = query_of(request, NamesQuery), request.scope
     page, cursor = page_of(gates_of(request), query)
+    unmet = await _find_unmet(request, page)
     answers = tuple(
         GateAnswer(
             name=gate.name,
@@ -53,6 +96,7 @@ async def list_all(request: RoomRequest) -> Response:
             cameras=tuple(filter(scope.sees, gate.cameras)),
             lists=tuple(filter(scope.uses, gate.lists)),
             blocked_lists=tuple(filter(scope.uses, gate.blocked_lists)),
+            unmet=None if unmet is None else unmet[gate.name],
         )
         for gate in page
     )
@@ -111,6 +155,33 @@ def gates_of(request: RoomRequest) -> list[Gate]:
     """Return the configured gates that belong to the principal's cameras."""
     gates = request.room.configuration.gates
     return [gate for gate in gates if any(map(request.scope.sees, gate.cameras))]
+
+
+async def _find_unmet(
+    request: RoomRequest, gates: Sequence[Gate]
+) -> Mapping[str, tuple[UnmetFields, ...]] | None:
+    """Return the conditions of gates that cannot be met now; None if the database is away."""
+    room = request.room
+    try:
+        drawn_areas, names = await room.threads.run(
+            lambda: (room.store.live.areas(), room.store.lists.names())
+        )
+    except StoreUnavailable:
+        return None
+    cameras = draw_on(room.configuration.cameras, drawn_areas)
+    return {gate.name: (*_to_fields(gate, cameras, names, request.scope),) for gate in gates}
+
+
+def _to_fields(
+    gate: Gate, cameras: Sequence[Camera], lists: Collection[str], scope: Scope
+) -> Iterator[UnmetFields]:
+    """Yield the conditions of a gate that cannot be met, as far as a scope has their names."""
+    hidden_names = {name for name in gate.cameras if not scope.sees(name)}
+    hidden_names |= {name for name in (*gate.lists, *gate.blocked_lists) if not scope.uses(name)}
+    for condition in (*find_unmet(gate, cameras), *find_missing_lists(gate, lists)):
+        if condition.name not in hidden_names:
+            code, name, sentence = condition.code, condition.name, condition.sentence
+            yield UnmetFields(code=code, name=name, sentence=sentence)
 
 
 ROUTES = (list_all, list_openings, get_opening, open_gate)

@@ -249,23 +249,6 @@ class Ingested(Model):
     )
 
 
-class GateAnswer(Model):
-    """A gate."""
-
-    name: str = Field(description="Its name", examples=["barrier"])
-    type: str = Field(description="How it is opened", examples=["http"])
-    cameras: tuple[str, ...] = Field(description="Cameras that open it")
-    lists: tuple[str, ...] = Field(description="Lists that open it")
-    blocked_lists: tuple[str, ...] = Field(description="Lists whose plates never open it")
-
-
-class GatesAnswer(Model):
-    """The gates, in the order of their file."""
-
-    gates: tuple[GateAnswer, ...] = Field(description="The gates")
-    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
-
-
 class OpeningsPage(Model):
     """Openings, the newest first."""
 

@@ -200,6 +200,10 @@ class ListLookup:
         return [loaded_list for loaded_list in self._loaded.values() if loaded_list.name in names]
 
     @property
+    def all(self) -> Collection[LoadedList]:
+        return self._loaded.values()
+
+    @property
     def revisions(self) -> dict[int, int]:
         """The state of each list, by its number."""
         return {number: loaded_list.revision for number, loaded_list in self._loaded.items()}

@@ -87,12 +87,20 @@ class GateCommands:
             connection.execute(sa.insert(gate_openings).values(row))
         return command
 
-    def take(self, gates: Collection[str], late: str) -> list[GateOpening]:
+    def take(
+        self,
+        gates: Collection[str],
+        late: str,
+        begin: Callable[[str], None] = lambda _: None,
+        withdraw: Callable[[str], None] = lambda _: None,
+    ) -> list[GateOpening]:
         """Take the commands for some gates, each of them once.
 
         Args:
             gates: Names of the gates.
             late: Reason of the failure of those that are too old.
+            begin: Is called with the id of each command before it may be taken.
+            withdraw: Is called with its id if it was not taken: another watcher has it.
         """
         columns = gate_openings.c
         waits = (columns.outcome == REQUESTED, columns.gate.in_(gates))
@@ -101,6 +109,8 @@ class GateCommands:
             ids = connection.execute(page).scalars().all()
         if not ids:
             return []
+        for id_ in ids:
+            begin(id_)
         update = sa.update(gate_openings).where(columns.id.in_(ids), columns.outcome == REQUESTED)
         now_s, asked_s = self._store_clock(), steady_s()
         with self._database.writing() as connection:
@@ -108,7 +118,10 @@ class GateCommands:
             is_old = columns.kept_s < now_s - MAX_AGE_S
             connection.execute(update.where(is_old).values(outcome=FAILED, reason=late))
             rows = connection.execute(update.values(outcome=BEGUN).returning(*COLUMNS)).mappings()
-            return [GateOpening(**row) for row in rows]
+            commands = [GateOpening(**row) for row in rows]
+        for id_ in {*ids} - {command.id for command in commands}:
+            withdraw(id_)
+        return commands
 
     def find(self, id_: str, scope: Scope, nobody: str) -> GateOpening:
         """Return a command as it is now.

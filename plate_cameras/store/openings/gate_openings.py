@@ -139,7 +139,7 @@ def read_recent(
 
     Openings count for the hold-off, for the time that the gate is open, and for the rule that a
     gate is asked once for a pass. Begun ones count, too: their watcher may have died while the
-    relay had the request.
+    relay had the request. A person's command has begun when a watcher has taken it.
 
     Args:
         connection: The transaction.
@@ -148,8 +148,7 @@ def read_recent(
         is_kept: True if ages are counted by the store's clock, from when a record was stored.
     """
     column = gate_openings.c.kept_s if is_kept else gate_openings.c.requested_s
-    outcome, person = gate_openings.c.outcome, gate_openings.c.person
-    counts = sa.or_(outcome.in_((OPENED, UNKNOWN)), sa.and_(outcome == BEGUN, person == ""))
+    counts = gate_openings.c.outcome.in_((OPENED, UNKNOWN, BEGUN))
     statement = sa.select(*COLUMNS, column.label("since_s")).where(
         column >= now_s - within_s, counts
     )

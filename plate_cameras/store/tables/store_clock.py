@@ -279,3 +279,9 @@ class Moment:
     def before(self, age_s: float) -> Age:
         """Return the age of what is older than some seconds."""
         return Age(self.wall_s - age_s, self.kept_s, (self.kept_s or 0.0) - age_s)
+
+    def to_kept_s(self, stored_s: float) -> float:
+        """Return the store's time of an earlier Unix time, if the wall clock was not set since."""
+        if self.kept_s is None:
+            return stored_s
+        return self.kept_s - max(0.0, self.wall_s - stored_s)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from threading import Lock
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.host.toml_files import build
+from orchestrator.errors import SettingsError
+from orchestrator.host.toml_files import build, show
 from plate_cameras.clocks import steady_s, unix_s
-from plate_cameras.configuration import Camera, Line, Zone
+from plate_cameras.configuration import Camera, Line, Zone, check_unique
+from plate_cameras.setting_parts import check_sizes
 from plate_cameras.store.erasing import erasures
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import Requester
@@ -56,6 +59,11 @@ class Areas:
     lines: tuple[Line, ...] = ()
     masks: tuple[Zone, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        check_unique("zone", [zone.name for zone in self.zones])
+        check_unique("line", [line.name for line in self.lines])
+
     @classmethod
     def of(cls, camera: Camera) -> Areas:
         """Return those of a camera's configuration."""
@@ -69,18 +77,39 @@ class DrawnAreas:
     Attributes:
         revision: A number that each change replaces, and that never comes again.
         changed_s: Unix time of the last change.
+        problem: Why this version cannot read them; empty if it can. Then those of the file count.
     """
 
     areas: Areas
     revision: int
     changed_s: float
     changed_by: str
+    problem: str = ""
+
+
+def draw_on(cameras: Sequence[Camera], drawn: Mapping[str, DrawnAreas]) -> tuple[Camera, ...]:
+    """Return cameras with their drawn areas, by the cameras' names, in the place of their own."""
+    return tuple(
+        replace(camera, **vars(drawn[camera.name].areas))
+        if camera.name in drawn and not drawn[camera.name].problem
+        else camera
+        for camera in cameras
+    )
 
 
 LAST_TEXT = "last_text"
 """The field of a state's document that has a plate's text."""
-STATE = [camera_states.c[name] for name in CameraState.__dataclass_fields__]
+STATE = [camera_states.c[name] for name in ("camera", "watcher", "updated_s")]
+DRAWN = [camera_areas.c[name] for name in ("camera", "revision", "changed_s", "changed_by")]
 STILL = [camera_stills.c[name] for name in Still.__dataclass_fields__]
+
+
+def _as_text(column: sa.Column[Any]) -> sa.ColumnElement[str]:
+    """Return a column of JSON as its text: of a query, one damaged row would fail all others."""
+    return sa.cast(column, sa.Text).label(column.name)
+
+
+AREAS = [_as_text(camera_areas.c[name]) for name in Areas.__dataclass_fields__]
 
 
 class LiveTables:
@@ -121,8 +150,8 @@ class LiveTables:
 
     def states(self) -> dict[str, CameraState]:
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(*STATE)).mappings()
-            return {row["camera"]: CameraState(**row) for row in rows}
+            rows = connection.execute(sa.select(*STATE, _as_text(camera_states.c.document)))
+            return {row.camera: _to_state(row) for row in rows}
 
     def still_times(self) -> dict[str, float]:
         """Return the Unix times of the stills by the names of the cameras."""
@@ -147,7 +176,7 @@ class LiveTables:
     def areas(self) -> dict[str, DrawnAreas]:
         """Return the drawn areas by the names of the cameras."""
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(camera_areas)).mappings().all()
+            rows = connection.execute(sa.select(*DRAWN, *AREAS)).mappings().all()
         return {row["camera"]: _to_drawn_areas(row) for row in rows}
 
     def area_versions(self) -> dict[str, tuple[int, float]]:
@@ -189,9 +218,25 @@ def _to_json(areas: Sequence[Zone | Line]) -> list[dict[str, Any]]:
     return [asdict(area) for area in areas]
 
 
+def _to_state(row: Any) -> CameraState:
+    """Return the state of a row, which a later version may have written."""
+    try:
+        document = json.loads(row.document)
+        if not isinstance(document, dict):
+            raise ValueError(f"wanted a table, got {show(document)}")
+    except ValueError as error:
+        document = {"error": f"its state cannot be read by this version: {error}"}
+    return CameraState(row.camera, row.watcher, row.updated_s, document)
+
+
 def _to_drawn_areas(row: Mapping[Any, Any]) -> DrawnAreas:
-    areas = build(Areas, {name: row[name] for name in ("zones", "lines", "masks")})
-    return DrawnAreas(areas, row["revision"], row["changed_s"], row["changed_by"])
+    """Return the areas of a row, which a later version may have written."""
+    areas, problem = Areas(), ""
+    try:
+        areas = build(Areas, {area.name: json.loads(row[area.name]) for area in AREAS})
+    except (SettingsError, ValueError) as error:
+        problem = f"its drawn areas are not used, because this version cannot read them: {error}"
+    return DrawnAreas(areas, row["revision"], row["changed_s"], row["changed_by"], problem)
 
 
 TOLD_WITHIN_S = 15.0

@@ -15,6 +15,7 @@ from plate_cameras.passes import (
 from plate_cameras.store.errors import RejectedValue
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.tables.row_batches import Row
+from plate_cameras.store.tables.store_clock import Moment
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pictures import digest_of
 
@@ -36,11 +37,18 @@ def to_pass_row(event: AddressedEvent) -> Row:
         raise RejectedValue(f"wanted times of the years 1 to 9999, got {times_s}") from error
     return flatten(vehicle_pass) | {
         "stored_s": event.stored_s,
-        "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,
-        "frame": digest_of(best.frame_jpeg) if best.frame_jpeg else None,
+        "crop": _digest_of(best.crop_jpeg, best.stored_crop),
+        "frame": _digest_of(best.frame_jpeg, best.stored_frame),
         "epoch": claim.epoch if claim else None,
         "run": event.run,
     }
+
+
+def _digest_of(jpeg: bytes, stored_digest: str | None) -> bytes | None:
+    """Return the hash of a picture, or of one that the store has; None without either."""
+    if jpeg:
+        return digest_of(jpeg)
+    return bytes.fromhex(stored_digest) if stored_digest else None
 
 
 def to_reading_rows(vehicle_pass: Pass, number: int) -> list[Row]:
@@ -94,12 +102,13 @@ def describe_hits(hits: Mapping[int, ListHit]) -> list[Row]:
 
 
 def to_delivery_rows(
-    event: AddressedEvent, number: int, kept_s: float | None, hits: Mapping[int, ListHit]
+    event: AddressedEvent, number: int, now: Moment, hits: Mapping[int, ListHit]
 ) -> list[Row]:
-    """Return a row for each sink that gets the event."""
+    """Return a row for each sink that gets the event. All of its times are the store's."""
     document = to_document(event.event)
     document["data"]["lists"] = describe_hits(hits)
     common = {"id": event.id, "pass_number": number, "state": "waiting", "attempts": 0}
-    due_s = event.stored_s if kept_s is None else kept_s
-    times = {"created_s": event.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
+    created_s = now.to_kept_s(event.stored_s)
+    due_s = created_s if now.kept_s is None else now.kept_s
+    times = {"created_s": created_s, "kept_s": now.kept_s, "due_s": due_s, "reason": ""}
     return [{**common, **times, "sink": sink, "document": document} for sink in event.sinks]

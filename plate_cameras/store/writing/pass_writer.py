@@ -26,6 +26,7 @@ from plate_cameras.store.tables.schema import (
     picture_removals,
     readings,
 )
+from plate_cameras.store.tables.store_clock import Moment
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pass_rows import (
     to_delivery_rows,
@@ -133,12 +134,13 @@ class PassWriter:
         kept_s: float | None,
         hits: Hits,
     ) -> None:
+        now = Moment(self.clock(), kept_s)
         rows = [
             row
-            for event in admit(connection, events, hits)
+            for event in admit(connection, events, hits, now)
             if event.sinks
             for row in to_delivery_rows(
-                event, numbers[event.vehicle_pass.id], kept_s, hits[to_question(event)]
+                event, numbers[event.vehicle_pass.id], now, hits[to_question(event)]
             )
         ]
         write_rows(connection, deliveries, rows, keep_first("id", "sink"))

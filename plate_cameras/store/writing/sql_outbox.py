@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
+from orchestrator.host.toml_files import show
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.store.tables.database import Database, among
 from plate_cameras.store.tables.schema import deliveries
 
+LOG = logging.getLogger(__name__)
 WAITING, CONFIRMED, ABANDONED = "waiting", "confirmed", "abandoned"
 COLUMNS = deliveries.c
 IS_WAITING = COLUMNS.state == sa.literal_column(f"'{WAITING}'")
@@ -43,7 +48,7 @@ class SqlOutbox:
                 passes = [row.pass_number for row in rows]
                 _move_followers(connection, sink, passes, now_s + lease_s)
         rows = sorted(rows, key=lambda row: row.number)
-        return [Delivery(row.id, row.sink, row.document, _since(row), row.attempts) for row in rows]
+        return [delivery for row in rows if (delivery := self._read(row, now_s))]
 
     def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
         values = {"state": CONFIRMED, "reason": "", "finished_s": now_s, "kept_s": self._kept_s()}
@@ -78,12 +83,25 @@ class SqlOutbox:
             return int(connection.execute(statement).scalar_one())
 
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
-        """Make all deliveries of a sink that were created since a Unix time due again."""
+        """Make all deliveries of a sink that were created since a time due again."""
         values = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
         values |= {"kept_s": now_s}
         update = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
         with self._database.writing() as connection:
             return connection.execute(update.values(values)).rowcount
+
+    def _read(self, row: Any, now_s: float) -> Delivery | None:
+        """Return a claimed delivery. One that is damaged is abandoned, and holds up no other."""
+        delivery = Delivery(row.id, row.sink, {}, _since(row), row.attempts)
+        try:
+            document = json.loads(row.document)
+            if not isinstance(document, dict):
+                raise ValueError(f"wanted a table, got {show(document)}")
+        except ValueError as error:
+            LOG.error("sink %s: gave up %s: its document is damaged: %s", row.sink, row.id, error)
+            self.abandon(delivery, f"its document is damaged: {error}", now_s)
+            return None
+        return replace(delivery, document=document)
 
     def _kept_s(self) -> float | None:
         """Return the store's time, from which the age of finished deliveries counts."""
@@ -134,7 +152,10 @@ def _select_due() -> sa.Select[Any]:
     )
     is_due = COLUMNS.due_s <= sa.bindparam("now_s")
     return (
-        sa.select(deliveries)
+        sa.select(
+            *(column for column in COLUMNS if column is not COLUMNS.document),
+            sa.cast(COLUMNS.document, sa.Text).label("document"),
+        )
         .where(COLUMNS.sink == sa.bindparam("sink"), IS_WAITING, is_due, ~is_blocked)
         .order_by(COLUMNS.due_s, COLUMNS.number)
         .limit(sa.bindparam("most", type_=sa.Integer))

@@ -11,14 +11,12 @@ import sqlalchemy as sa
 from orchestrator.plates import Plate
 from plate_cameras.clocks import steady_s
 from plate_cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
-from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import PassDetails, StoredReading
 from plate_cameras.store.finding.search import read_details
 from plate_cameras.store.leases.camera_leases import read_clock
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import camera_leases, joined_passes, passes
-from plate_cameras.store.writing.pictures import PictureStore
 
 SETTLED_S = 60.0
 """Time after a change of owner in which the former owner or the next one may still close a pass."""
@@ -39,11 +37,8 @@ class _Tenure:
 class UnclosedPasses:
     """Makes the closing events of such passes. No clock decides to whom a pass belongs."""
 
-    def __init__(
-        self, database: Database, pictures: PictureStore, clock: Callable[[], float] = steady_s
-    ) -> None:
-        self._database, self._pictures = database, pictures
-        self._clock = clock
+    def __init__(self, database: Database, clock: Callable[[], float] = steady_s) -> None:
+        self._database, self._clock = database, clock
         self.run = ""
         self._tenures: dict[tuple[str, int], _Tenure] = {}
 
@@ -103,10 +98,10 @@ class UnclosedPasses:
         page = statement.order_by(passes.c.number).limit(MAX_CLOSED_AT_ONCE)
         ids = connection.execute(page).scalars().all()
         details = (read_details(connection, pass_id, EVERYTHING) for pass_id in ids)
-        return [_close(pass_details, self._pictures) for pass_details in details]
+        return [_close(pass_details) for pass_details in details]
 
 
-def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
+def _close(details: PassDetails) -> PassEvent:
     found_pass, kept_best = details.found_pass, details.found_pass.best
     box = StoredReading(kept_best["time_s"], "", 0.0, (), tuple(kept_best["box"]), 0.0, 0.0)
     observations = tuple(
@@ -122,10 +117,12 @@ def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
     best = BestFrame(
         observation,
         (int(width), int(height)),
-        _read(pictures, found_pass.crop),
-        _read(pictures, found_pass.frame),
+        crop_jpeg=b"",  # no picture is read: one that cannot be would hold up all passes
+        frame_jpeg=b"",
         part=kept_best.get("part") and tuple(kept_best["part"]),
         blur=kept_best.get("blur", ""),
+        stored_crop=found_pass.crop,
+        stored_frame=found_pass.frame,
     )
     crossings = tuple(LineCrossing(**crossing) for crossing in found_pass.crossings)
     closed_pass = Pass(
@@ -144,12 +141,3 @@ def _to_observation(reading: StoredReading, name: str) -> Observation:
         format=name,
     )
     return Observation(reading.time_s, plate, reading.sharpness, reading.weight, reading.source)
-
-
-def _read(pictures: PictureStore, digest: str | None) -> bytes:
-    if digest is None:
-        return b""
-    try:
-        return pictures.get(bytes.fromhex(digest))
-    except UnknownName:
-        return b""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -81,8 +82,8 @@ def test_a_command_that_is_being_taken_at_the_end_has_an_outcome(
 ) -> None:
     take, is_taken, may_end = store.commands.take, threading.Event(), threading.Event()
 
-    def take_slowly(gates: Collection[str], late: str) -> list[GateOpening]:
-        openings = take(gates, late)
+    def take_slowly(gates: Collection[str], late: str, *notes: Any) -> list[GateOpening]:
+        openings = take(gates, late, *notes)
         is_taken.set()
         assert may_end.wait(20)
         return openings

@@ -94,6 +94,18 @@ def test_after_any_error_the_lists_stay_and_get_older(failure: Exception) -> Non
     assert shelf.changes == 1
 
 
+def test_a_missing_list_of_a_gate_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    shelf = Shelf()
+    shelf.lists.gates = [make_gate(lists=("residents", "staf"))]
+    shelf.failure = StoreUnavailable("away")
+    shelf.read()
+    assert "staf" not in caplog.text
+    shelf.failure = None
+    shelf.read()
+    shelf.read()
+    assert caplog.messages.count("gate north: there is no list staf") == 1
+
+
 def test_a_failure_that_lasts_is_told_once_for_each_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -173,3 +185,15 @@ def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> Non
     hold_offs.add(make_opening(pass_id="p3"), 3.0)
     answers = [hold_offs.has_asked(make_gate(), pass_id) for pass_id in ("p1", "p2", "p3")]
     assert answers == [False, True, True]
+
+
+def test_a_command_of_this_process_counts_when_it_was_asked_and_that_of_another_at_once() -> None:
+    gate, hold_offs = make_gate(hold_off_s=60.0), HoldOffs()
+    command = make_opening(id="one", person="guard", outcome="begun")
+    hold_offs.begin("one")
+    hold_offs.add(command, 100.0)
+    assert hold_offs.opened_ago_s(gate, [TEXT], 101.0) is None
+    hold_offs.withdraw("one")
+    hold_offs.add(command, 100.0)
+    assert hold_offs.opened_ago_s(gate, [TEXT], 101.0) == 1.0
+    assert hold_offs.has_asked(gate, "other")

@@ -72,7 +72,7 @@ class PassWorld:
         )
         parts = StoreParts(database, writer.pictures, writer, KeptFrames(blur="none"), unix)
         watcher = SimulatedWatcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), database)
-        watcher.store.unclosed_passes = UnclosedPasses(database, writer.pictures, clock=steady)
+        watcher.store.unclosed_passes = UnclosedPasses(database, clock=steady)
         self.watchers[machine] = watcher
         return watcher
 

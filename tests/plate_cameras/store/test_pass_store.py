@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from plate_cameras.configuration import Camera, Line, Zone
 from plate_cameras.passes import to_document
@@ -14,7 +17,9 @@ from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.store_parts import measure_disks
-from plate_cameras.store.writing.live_tables import Areas, CameraState, Still
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import camera_areas
+from plate_cameras.store.writing.live_tables import Areas, CameraState, Still, draw_on
 from plate_cameras.store.writing.pushed_pictures import MAX_TAKEN, PushedPicture
 from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, REQUESTER, WEBHOOK, make_event
 
@@ -100,6 +105,29 @@ def test_drawn_areas_come_back_and_each_change_has_another_revision(store: PassS
     assert store.live.area_versions() == {}
     store.live.draw("gate", AREAS, Requester("anna", "-"))
     assert len({first["gate"], second["gate"], store.live.area_versions()["gate"]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("zones", "problem"),
+    [
+        pytest.param([{"name": "a", "circle": 1}], "got circle", id="of-a-later-version"),
+        pytest.param([{"name": "a", "polygon": [[0, 0]]}], "wanted 3 or more", id="damaged"),
+        pytest.param([asdict(AREAS.zones[0])] * 2, "wanted one of this name", id="a-name-twice"),
+    ],
+)
+def test_areas_that_cannot_be_read_are_those_of_their_camera_alone(
+    store: PassStore, url: str, zones: list[dict[str, object]], problem: str
+) -> None:
+    for camera in ("gate", "yard"):
+        store.live.draw(camera, AREAS, Requester("anna", "-"))
+    of_the_gate = camera_areas.c.camera == "gate"
+    with closing(Database(url)) as database, database.writing() as connection:
+        connection.execute(sa.update(camera_areas).where(of_the_gate).values(zones=zones))
+    drawn_areas = store.live.areas()
+    assert problem in drawn_areas["gate"].problem
+    assert (drawn_areas["yard"].areas, drawn_areas["yard"].problem) == (AREAS, "")
+    gate, yard = Camera("gate", "rtsp://gate", lines=AREAS.lines), Camera("yard", "rtsp://yard")
+    assert draw_on((gate, yard), drawn_areas) == (gate, replace(yard, **vars(AREAS)))
 
 
 def make_picture(number: int, camera: str = "gate") -> PushedPicture:

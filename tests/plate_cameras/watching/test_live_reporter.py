@@ -5,7 +5,6 @@ import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import cv2
@@ -20,10 +19,11 @@ from plate_cameras.sources.status import SourceStatus
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.writing.live_tables import Areas
+from plate_cameras.store.writing.live_tables import Areas, DrawnAreas
 from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.live_reporter import LiveReporter, to_still
+from tests.plate_cameras.gates.known_vehicles import make_gate
 from tests.plate_cameras.samples import make_frame
 from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedService, ScriptedStream
 from tests.virtual_time import virtually
@@ -111,6 +111,20 @@ def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: Pass
     assert site.reporter.apply_areas(configuration) == configuration
 
 
+def test_a_condition_that_no_camera_meets_is_told_when_areas_change(
+    store: PassStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    site, gate = ReportedLoop(store), make_gate(zones=("file",))
+    configuration = Configuration((GATE,), gates=(gate,))
+    site.reporter.apply_areas(configuration)
+    assert caplog.messages == []
+    store.live.draw("gate", DRAWN, Requester("anna", "-"))
+    _run(site.reporter.load())
+    for _ in range(2):
+        site.reporter.apply_areas(configuration)
+    assert caplog.messages == ["gate north: none of its cameras has the zone file"]
+
+
 def test_a_database_that_is_away_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -144,8 +158,8 @@ class ScriptedTables:
             raise sqlite3.OperationalError("no such table: camera_areas")
         return {"gate": (1, 0.0)}
 
-    def areas(self) -> dict[str, SimpleNamespace]:
-        return {"gate": SimpleNamespace(revision=1, changed_s=0.0)}
+    def areas(self) -> dict[str, DrawnAreas]:
+        return {"gate": DrawnAreas(Areas(), 1, 0.0, "anna")}
 
 
 async def report(tables: ScriptedTables, redraw: Callable[[], Awaitable[None]]) -> None:

@@ -15,6 +15,7 @@ from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.gates.reasons import REASONS
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.people.people import Person
+from plate_cameras.unmet_conditions import SENTENCES
 from tests.serving.gateway.http.html_reader import HtmlReader
 
 TEXTS = read_room_texts()
@@ -81,3 +82,10 @@ def test_every_reason_of_a_gate_is_said_with_its_values(language: str) -> None:
     texts = TEXTS[language].script
     values = {code: VALUE.findall(texts[f"because_{code}"]) for code in REASONS}
     assert values == {code: VALUE.findall(sentence) for code, sentence in REASONS.items()}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_condition_that_cannot_be_met_is_said_with_its_name(language: str) -> None:
+    texts = TEXTS[language].script
+    values = {code: VALUE.findall(texts[f"unmet_{code}"]) for code in SENTENCES}
+    assert values == {code: ["name"] for code in SENTENCES}

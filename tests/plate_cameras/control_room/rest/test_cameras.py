@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from plate_cameras.configuration import Zone
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.tables.database import Database
 from plate_cameras.store.writing.live_tables import CameraState, Still
 from tests.plate_cameras.control_room.rest.rooms import (
     CAMERAS,
@@ -19,6 +23,7 @@ from tests.plate_cameras.control_room.rest.rooms import (
     RestRoom,
     add_openings,
 )
+from tests.plate_cameras.gates.known_vehicles import make_gate
 from tests.plate_cameras.store.stored_events import NOW_S
 
 AREAS = {
@@ -89,6 +94,52 @@ def test_areas_are_drawn_and_go_back_to_the_file(room: RestRoom) -> None:
     assert back["areas_from"] == "file"
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param('{"state": "playing", "dropped_share": null}', id="of-another-version"),
+        pytest.param('{"frames": "many"}', id="no-number"),
+        pytest.param("[]", id="no-table"),
+        pytest.param('{"state": "pl', id="damaged"),
+    ],
+)
+def test_a_state_that_cannot_be_read_is_that_of_its_camera_alone(
+    room: RestRoom, tmp_path: Path, document: str
+) -> None:
+    states = [CameraState(name, "watcher-1", time.time(), STATUS) for name in ("gate", "yard")]
+    room.store.live.write_states(states)
+    change = sa.text("UPDATE camera_states SET document = :document WHERE camera = 'gate'")
+    with closing(open_database(tmp_path)) as database, database.writing() as connection:
+        connection.execute(change, {"document": document})
+    gate, yard = room.get("/v1/cameras")["cameras"]
+    assert (gate["state"], yard["state"]) == ("unknown", "playing")
+    assert gate["error"].startswith("its state cannot be read by this version")
+
+
+def open_database(folder: Path) -> Database:
+    return Database(f"sqlite:///{folder / 'passes.db'}")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param('[{"name": "stop", "curve": []}]', id="of-a-later-version"),
+        pytest.param('[{"na', id="damaged"),
+    ],
+)
+def test_areas_that_cannot_be_read_leave_those_of_the_file_and_are_told(
+    room: RestRoom, tmp_path: Path, lines: str
+) -> None:
+    room.client.put("/v1/cameras/gate/areas", json=AREAS)
+    with closing(open_database(tmp_path)) as database, database.writing() as connection:
+        connection.execute(sa.text("UPDATE camera_areas SET lines = :lines"), {"lines": lines})
+    gate, yard = room.get("/v1/cameras")["cameras"]
+    assert [zone["name"] for zone in gate["zones"]] == ["entry"]
+    assert gate["areas_from"] == "file"
+    assert gate["error"].startswith("its drawn areas are not used")
+    assert yard["error"] == ""
+
+
 WRONG = (400, "parameter")
 
 
@@ -130,6 +181,24 @@ def test_only_administrators_draw_areas_and_read_the_audit(room: RestRoom) -> No
     room.enter_as(EDITOR)
     assert room.client.put("/v1/cameras/gate/areas", json=AREAS).status_code == 403
     assert room.client.get("/v1/audit").status_code == 403
+
+
+def test_gates_tell_which_conditions_cannot_be_met(room: RestRoom) -> None:
+    gate = make_gate(cameras=("gate", "yard"), zones=("entry",))
+    room.room.configuration = replace(room.room.configuration, gates=(gate,))
+    room.store.configure(CAMERAS)
+
+    def read_unmet() -> list[tuple[str, str]]:
+        (answer,) = room.get("/v1/gates")["gates"]
+        return [(unmet["code"], unmet["name"]) for unmet in answer["unmet"]]
+
+    assert read_unmet() == [("zones", "yard"), ("list", "residents")]
+    room.store.lists.create("residents")
+    room.client.put("/v1/cameras/gate/areas", json=AREAS)
+    assert read_unmet() == [("zone", "entry")]
+    room.client.delete("/v1/cameras/gate/areas")
+    room.enter_as(OF_THE_EAST)
+    assert read_unmet() == []  # the yard belongs to the west
 
 
 def test_openings_come_in_pages_and_with_their_pass(filled_room: RestRoom) -> None:

@@ -43,6 +43,23 @@ def test_each_command_is_taken_by_one_watcher(store: PassStore, commands: GateCo
     assert commands.take(["north"], "late") == []
 
 
+def test_a_watcher_notes_its_commands_before_and_not_those_that_another_one_took(
+    commands: GateCommands,
+) -> None:
+    begun_ids, withdrawn_ids = list[str](), list[str]()
+    first = commands.send("north", CAMERAS, "", REQUESTER)
+    assert len(commands.take(["north"], "late", begun_ids.append, withdrawn_ids.append)) == 1
+    assert (begun_ids, withdrawn_ids) == ([first.id], [])
+    second = commands.send("south", CAMERAS, "", REQUESTER)
+
+    def begin(id_: str) -> None:
+        begun_ids.append(id_)
+        assert len(commands.take(["south"], "late")) == 1  # as another watcher
+
+    assert commands.take(["south"], "late", begin, withdrawn_ids.append) == []
+    assert (begun_ids[1:], withdrawn_ids) == ([second.id], [second.id])
+
+
 def test_an_old_command_is_never_taken(
     store: PassStore, commands: GateCommands, clock: Clock
 ) -> None:

@@ -113,9 +113,12 @@ def test_an_opening_that_has_begun_is_withdrawn(store: PassStore) -> None:
     assert ids_of(store) == []
 
 
-def test_a_person_s_command_counts_when_the_relay_was_asked(store: PassStore) -> None:
-    store.openings.write([replace(OPENING, outcome="begun", person="guard")])
+def test_a_person_s_command_counts_when_a_watcher_has_taken_it(store: PassStore) -> None:
+    command = replace(OPENING, outcome="requested", person="guard")
+    store.openings.write([command])
     assert store.openings.recent(60) == []
+    store.commands.take([OPENING.gate], "late")  # its watcher may die now
+    assert store.openings.recent(60) == [(replace(command, outcome="begun"), 0.0)]
 
 
 def test_without_a_store_s_clock_ages_are_by_the_times_of_requests(

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from math import inf, nan
 from pathlib import Path
 
 import cv2
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 
 from plate_cameras.blurring import MAX_VEHICLE_WIDTH_PX
+from plate_cameras.frames import Xyxy
 from plate_cameras.passes import PassEvent
+from plate_cameras.store import store_parts
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.store_parts import KeptFrames
 from tests.plate_cameras.store.stored_events import REQUESTER, make_event
@@ -88,17 +91,47 @@ def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFix
     assert "a: the frame is left out" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "box",
+    [
+        pytest.param((10.0, 9000.0, 110.0, 9020.0), id="below"),
+        pytest.param((9000.0, 10.0, 9100.0, 30.0), id="beside"),
+        pytest.param((nan, 10.0, 110.0, 30.0), id="no-number"),
+        pytest.param((10.0, 10.0, inf, 30.0), id="endless"),
+    ],
+)
 def test_a_plate_outside_of_its_frame_keeps_no_other_pass_waiting(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, box: Xyxy
 ) -> None:
     event = make_street_event()
     best = event.vehicle_pass.best
-    plate = replace(best.observation.plate, xyxy=(10.0, 9000.0, 110.0, 9020.0))
+    plate = replace(best.observation.plate, xyxy=box)
     best = replace(best, observation=replace(best.observation, plate=plate))
     event = replace(event, vehicle_pass=replace(event.vehicle_pass, best=best))
     prepared_event = KeptFrames(has_vehicle=True).prepare(event)
-    assert prepared_event.vehicle_pass.best == replace(best, frame_jpeg=b"")
+    kept_best = prepared_event.vehicle_pass.best
+    assert (kept_best.frame_jpeg, kept_best.crop_jpeg) == (b"", best.crop_jpeg)
     assert "a: the frame is left out" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MemoryError(), cv2.error("no memory")])
+def test_too_little_memory_for_a_frame_keeps_no_other_pass_waiting(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(store_parts, "blur_frame", fail)
+    event = KeptFrames(True).prepare(make_street_event())
+    assert event.vehicle_pass.best.frame_jpeg == b""
+
+
+def test_a_fault_of_the_program_is_not_taken_for_one_of_a_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store_parts, "blur_frame", None)
+    with pytest.raises(TypeError, match="not callable"):
+        KeptFrames(True).prepare(make_street_event())
 
 
 def test_the_spool_gets_no_more_than_the_pictures(

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import deliveries
 from plate_cameras.store.writing.sql_outbox import SqlOutbox
 from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, make_event
 
@@ -66,6 +69,21 @@ def test_a_postponed_delivery_holds_the_later_ones_of_its_pass(
     assert claim(outbox_store, NOW_S + due_s - 1) == []
     again = claim(outbox_store, NOW_S + due_s)
     assert [(delivery.id, delivery.attempts) for delivery in again] == [("a_agreed_0", attempts)]
+
+
+def test_a_damaged_delivery_is_abandoned_and_holds_nobody(
+    outbox_store: PassStore, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    damage = sa.update(deliveries).where(deliveries.c.id == "a_agreed_0").values(document=[])
+    with database.writing() as connection:
+        connection.execute(damage)
+        if not database.is_postgresql:  # which takes nothing else than JSON
+            connection.execute(
+                sa.text("UPDATE deliveries SET document = '{' WHERE document = '[]'")
+            )
+    assert ids(claim(outbox_store)) == ["b_closed_0"]
+    assert "gave up a_agreed_0: its document is damaged" in caplog.text
+    assert ids(claim(outbox_store)) == ["a_closed_0"]
 
 
 def test_an_abandoned_delivery_holds_nobody_and_a_replay_leaves_others_alone(

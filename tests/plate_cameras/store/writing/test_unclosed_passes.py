@@ -16,7 +16,6 @@ from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import camera_leases, deliveries, readings
 from plate_cameras.store.writing.addressed_events import address
-from plate_cameras.store.writing.pictures import PictureFolder
 from plate_cameras.store.writing.unclosed_passes import SETTLED_S, UnclosedPasses
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event
 
@@ -105,12 +104,11 @@ def test_other_passes_stay_open(
 
 
 def test_the_next_owner_waits_by_its_own_clock_and_again_when_the_camera_came_back(
-    database: Database, tmp_path: Path, url: str, opening: Callable[..., PassStore]
+    database: Database, url: str, opening: Callable[..., PassStore]
 ) -> None:
     """The database's clock is an hour behind the moment at which the camera changed hands."""
     moment_s = [0.0]
-    pictures = PictureFolder(tmp_path / "pictures")
-    unclosed_passes = UnclosedPasses(database, pictures, clock=lambda: moment_s[0])
+    unclosed_passes = UnclosedPasses(database, clock=lambda: moment_s[0])
     opening(url).write([report("a", take(database, ago_s=-3600) - 5)], [])
 
     def left_after(age_s: float) -> list[tuple[str, str, str]]:
@@ -144,6 +142,33 @@ def test_a_pass_whose_readings_or_pictures_were_deleted_is_closed(
 
     assert close_left(store, "next", []) == 1
     assert store.get("a", REQUESTER).found_pass.best["box"] == [10.0, 20.0, 110.0, 45.0]
+
+
+def test_a_picture_that_cannot_be_read_keeps_no_pass_open(
+    store: PassStore, database: Database, tmp_path: Path
+) -> None:
+    taken_s = take(database, ago_s=90)
+    store.write([report("a", taken_s - 5), report("b", taken_s - 5)], [])
+    found_pass = store.get("a", REQUESTER).found_pass
+    (file,) = (tmp_path / "pictures").rglob(f"{found_pass.crop}.jpg")
+    file.unlink()
+    file.mkdir()  # reading it fails with EISDIR, also for root
+    assert close_left(store, "next", []) == 2
+    assert states(store) == {"a": "closed", "b": "closed"}
+    file.rmdir()
+    file.write_bytes(b"crop a")  # as when the disk can be read again
+    assert store.picture(store.get("a", REQUESTER).found_pass.crop or "") == b"crop a"
+
+
+def test_a_closing_that_waits_in_the_spool_keeps_its_pictures(
+    store: PassStore, database: Database
+) -> None:
+    store.write([report("a", take(database, ago_s=90) - 5)], [])
+    before = store.get("a", REQUESTER).found_pass
+    events = address(store.unclosed_passes.of_former_owners("next"), [], NOW_S)
+    store.writer.spool.put(events)
+    assert store.replay_spool() == 0
+    assert store.get("a", REQUESTER).found_pass == replace(before, progress="closed")
 
 
 @pytest.mark.parametrize("step_s", [-3600.0, 0.0, 3600.0])
