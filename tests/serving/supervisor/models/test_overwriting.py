@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,20 @@ def test_versions_that_were_added_are_not_lost(source, tmp_path) -> None:
     (target / "stn" / "2").mkdir()
     with pytest.raises(SettingsError, match=r"got one with .*stn/2, which was added since"):
         lay_out(source, target)
+
+
+@pytest.mark.usefixtures("quick")
+def test_ctrl_c_while_models_are_replaced_loses_none(source, tmp_path, monkeypatch) -> None:
+    export_networks(source)
+    target = lay_out(source, tmp_path / "out")
+    rename = Path.rename
+
+    def interrupt(path: Path, to: Path) -> Path:
+        new_path = rename(path, to)
+        signal.raise_signal(signal.SIGINT)
+        return new_path
+
+    monkeypatch.setattr(Path, "rename", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        lay_out(source, target)
+    assert {path.name for path in target.iterdir()} == {*MODELS}
