@@ -120,7 +120,8 @@ def lay_out(
             with defer_stops():
                 _replace_models(target, part)
     except OSError as error:
-        where = "" if error.filename is None else f" ({error.filename})"
+        file = error.filename2 or error.filename  # the first of two is the source of a copy
+        where = f" ({file})" if file else ""
         raise SettingsError(f"{target}: cannot be written: {error.strerror}{where}") from error
     return target
 
