@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +57,11 @@ def add_version(repository: Path, new: NewVersion) -> Path:
             than the repository's texts.
     """
     check_models(repository)
+    with lock_folder(repository):
+        return _add(repository, new)
+
+
+def _add(repository: Path, new: NewVersion) -> Path:
     if new.name not in models_of(repository) and new.name in NETWORKS:
         raise SettingsError(
             f"{repository}: wanted models of the networks to add a version to, got --one-model; "
@@ -72,17 +76,17 @@ def add_version(repository: Path, new: NewVersion) -> Path:
     file = part / ("model.xml" if engine.is_openvino else "model.pt")
     formats = read_formats(choose_formats(new.weights))
     try:
-        with lock_folder(repository), ExitStack() as stack:
-            stack.callback(shutil.rmtree, part, ignore_errors=True)
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            export.write_network(new.name, file, new.weights, engine, formats)
-            for path in part.iterdir():
-                sync(path)
-            number = max(list_versions(repository, new.name), default=0) + 1
-            return part.rename(part.with_name(str(number)))
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        export.write_network(new.name, file, new.weights, engine, formats)
+        for path in part.iterdir():
+            sync(path)
+        number = max(list_versions(repository, new.name), default=0) + 1
+        return part.rename(part.with_name(str(number)))
     except OSError as error:
         raise SettingsError(f"{part.parent}: cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def list_versions(repository: Path, name: str) -> list[int]:
