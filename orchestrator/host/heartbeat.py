@@ -1,4 +1,4 @@
-"""The heartbeat of a worker, in shared memory that its supervisor reads.
+"""The heartbeat of a worker, in shared memory that its supervisor reads, and the watchdog.
 
 A worker that is stopped or in an endless loop cannot report that. So each worker writes down its
 requests, and how long they may take, before it works on them. The watchdog compares that with the
@@ -14,14 +14,15 @@ import os
 import signal
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from orchestrator.host.resources import raise_score
+from orchestrator.host.subprocesses import measure_queued_s
 
 VARIABLE = "PLATES_HEARTBEATS"
 """Variable with the prefix of the files' paths; a process id follows it. Without it there is no
@@ -203,3 +204,97 @@ def _map(prefix: str | None) -> mmap.mmap:
             finally:
                 os.close(file)
     return mmap.mmap(-1, SIZE)
+
+
+STOPPED_S = 0.6
+"""Time after which a stopped process hangs. It is longer than one long check: a whole service may
+be stopped and continued without any loss."""
+MAX_LOOK_S = 0.5
+"""Longest time between two checks that counts. After a longer time, this process was stopped,
+too."""
+STARVED = 10.0
+"""After this many times its limit, any process counts as hung, also one that waits for another
+model."""
+
+
+class Process(Protocol):
+    """A process that can hang."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Tell whether it was stopped by a signal."""
+
+
+ProcessT = TypeVar("ProcessT", bound=Process)
+
+
+@dataclass
+class _Step:
+    """One step of a process's work, until the process starts the next."""
+
+    beat: Beat
+    is_stopped: bool
+    queued_s: float
+    seconds: float = 0.0
+
+
+class Watchdog:
+    """Compares the heartbeats of processes with the clock, from check to check.
+
+    The time in which a process waits for a core does not count: others use the machine.
+
+    Args:
+        read_beat: Returns the last heartbeat of a process.
+        clock: Returns the time in seconds.
+        measure_queued: Returns the seconds that a process has waited for a core.
+    """
+
+    def __init__(
+        self,
+        read_beat: Callable[[int], Beat],
+        clock: Callable[[], float],
+        measure_queued: Callable[[int], float] = measure_queued_s,
+    ) -> None:
+        self._read_beat, self._clock, self._measure_queued = read_beat, clock, measure_queued
+        self._last_look_s = clock()
+        self._steps: dict[int, _Step] = {}
+
+    def find(self, processes: Iterable[ProcessT]) -> list[tuple[ProcessT, Beat, str]]:
+        """Return the hung processes, each with its heartbeat and the reason."""
+        now = self._clock()
+        elapsed_s = min(now - self._last_look_s, MAX_LOOK_S)
+        self._last_look_s = now
+        steps = {process.pid: self._follow(process, elapsed_s) for process in processes}
+        self._steps = steps
+        return [
+            (process, step.beat, reason)
+            for process in processes
+            if (reason := self._hang_reason(process.pid, step := steps[process.pid]))
+        ]
+
+    def _follow(self, process: Process, elapsed_s: float) -> _Step:
+        pid, is_stopped = process.pid, process.is_stopped
+        beat = self._read_beat(pid)
+        step = self._steps.get(pid)
+        if step is None or step.beat != beat or step.is_stopped != is_stopped:
+            is_watched = beat.state is State.WORKING and beat.limit_s > 0
+            return _Step(beat, is_stopped, self._measure_queued(pid) if is_watched else 0.0)
+        step.seconds += elapsed_s
+        return step
+
+    def _hang_reason(self, pid: int, step: _Step) -> str:
+        """Return why a process counts as hung; empty when it does not."""
+        if step.is_stopped:
+            return "stopped" if step.seconds >= STOPPED_S else ""
+        limit_s = step.beat.limit_s
+        if step.beat.state is State.IDLE or not limit_s or step.seconds < limit_s:
+            return ""
+        if step.seconds < STARVED * limit_s:
+            queued_s = self._measure_queued(pid) - step.queued_s
+            if step.beat.state is State.WAITING or step.seconds - queued_s < limit_s:
+                return ""
+        return f"hung for {step.seconds:.1f} s"

@@ -13,7 +13,8 @@ import shutil
 import signal
 import tempfile
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,6 +81,23 @@ def hold(stack: ExitStack, descriptor: int, flags: int = 0) -> int:
     stack.callback(os.close, descriptor)
     fcntl.flock(descriptor, fcntl.LOCK_EX | flags)
     return descriptor
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Let no other command write a folder for the length of a `with` block; wait for those that do.
+
+    Raises:
+        OSError: It is no folder, or cannot be read.
+    """
+    with ExitStack() as stack:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            hold(stack, descriptor, fcntl.LOCK_NB)
+        except BlockingIOError:
+            logger.warning("%s: another command writes here; waiting for its end ...", folder)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 def is_same(path: Path, descriptor: int) -> bool:

@@ -66,6 +66,18 @@ def read_stat(pid: int) -> list[str]:
     return stat.rpartition(")")[2].split()
 
 
+def measure_queued_s(pid: int) -> float:
+    """Return the seconds that the threads of a process were ready to run and had no core.
+
+    Source: Linux kernel, "Documentation/scheduler/sched-stats.rst".
+    """
+    waited_ns = 0
+    for stat in PROC.glob(f"{pid}/task/[0-9]*/schedstat"):
+        with suppress(OSError):  # a thread may end at this moment
+            waited_ns += int(stat.read_text().split()[1])
+    return waited_ns / 1e9
+
+
 def without_secrets(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment of a child, without the secrets of this process."""
     return {name: value for name, value in variables.items() if name not in SECRETS}

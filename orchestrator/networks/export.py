@@ -154,15 +154,16 @@ def _save(model: torch.jit.ScriptModule, path: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Raise an error with the reason if a file cannot be written, and remove its parts."""
+    """Raise an error with the reason if a file cannot be written; leave no part of it behind."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except (OSError, RuntimeError) as error:  # RuntimeError: the libraries raise it for a full disk
         reason = _reason(error, path.parent)
+        raise SettingsError(f"{path}: cannot be written: {reason}") from error
+    finally:  # also after Ctrl-C
         for part in path.parent.glob(f"{part_of(path).stem}.*"):
             part.unlink(missing_ok=True)
-        raise SettingsError(f"{path}: cannot be written: {reason}") from error
 
 
 def _reason(error: OSError | RuntimeError, folder: Path) -> str:

@@ -2,6 +2,7 @@
 
 import resource
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -75,6 +76,18 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_ctrl_c_leaves_no_half_of_a_file(engine: Engine, tmp_path, monkeypatch) -> None:
+    def interrupt(part: Path, _to: Path) -> Path:
+        assert part.is_file()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_network("stn", tmp_path / "model.xml", engine=engine)
+    assert list(tmp_path.iterdir()) == []
 
 
 def assert_no_subnormal_numbers(frozen: torch.jit.ScriptModule) -> None:

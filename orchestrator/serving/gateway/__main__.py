@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import logging
 import resource
@@ -11,6 +12,7 @@ import sys
 import uvloop
 
 from orchestrator.errors import PlateError
+from orchestrator.host.heartbeat import ASK
 from orchestrator.host.subprocesses import STOP_SIGNALS
 from orchestrator.serving.gateway.extension import find_extension
 from orchestrator.serving.gateway.ipc import STDIN
@@ -30,6 +32,7 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     for name in TALKATIVE_LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
+    faulthandler.register(ASK)  # a process that hangs writes down where
     gc.freeze()  # imported objects stay
     gc.set_threshold(GARBAGE_THRESHOLD)
     try:

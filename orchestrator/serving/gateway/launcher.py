@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -19,18 +16,12 @@ from pathlib import Path
 from prometheus_client.multiprocess import mark_process_dead
 
 from orchestrator.errors import ServerError
+from orchestrator.host.heartbeat import Beat, Watchdog
 from orchestrator.host.locked_folders import LockedFolder
 from orchestrator.host.loopback import to_literal
 from orchestrator.host.resources import keep_freed, usable_memory
-from orchestrator.host.subprocesses import (
-    STATE,
-    STOPPED,
-    defer_stops,
-    prepare_child,
-    read_stat,
-    reap_group,
-    without_secrets,
-)
+from orchestrator.host.subprocesses import defer_stops, prepare_child, without_secrets
+from orchestrator.serving.gateway.gateway_process import GatewayProcess
 from orchestrator.serving.gateway.options import Address, GatewayOptions, to_json
 from orchestrator.serving.protocol.gateway_events import (
     Event,
@@ -51,82 +42,9 @@ UNLESS_SET = {
 }
 """Environment of a process, for variables that the operator has not set."""
 START_TIMEOUT_S = 60.0
-STOPPED_S = 1.0
 MAX_RESTARTS, RESTARTS_S = 5, 60.0
 """At most this many processes are replaced within this time. After that, only the others serve."""
-LAST_LINES = 3  # lines from a process that ended, as its reason
-SENTENCE = "gateway: "
-"""Start of the last line, if a process itself reports why it ends."""
 logger = logging.getLogger(__name__)
-
-
-@dataclass
-class GatewayProcess:
-    """One process of the gateway, with the last lines of its standard error."""
-
-    process: subprocess.Popen[str]
-    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_LINES))
-
-    def __post_init__(self) -> None:
-        self._start_lines: list[str] | None = []
-        self._has_ended = False
-        self._last_running_s = time.monotonic()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def is_running(self) -> bool:
-        return self.process.poll() is None
-
-    def is_well(self) -> bool:
-        """Tell whether the process runs, and was not suspended for more than a second."""
-        now = time.monotonic()
-        if not _is_stopped(self.process.pid):
-            self._last_running_s = now
-        return self.is_running() and now - self._last_running_s < STOPPED_S
-
-    def reason(self) -> str:
-        """Return on one line why the process ended."""
-        self._listener.join(1)  # its last lines may not have been read yet
-        lines = [*filter(None, map(str.strip, self.lines))]
-        if lines and lines[-1].startswith(SENTENCE):
-            return lines[-1].removeprefix(SENTENCE)
-        return " ".join(lines) or f"it left no message (exit status {self.process.returncode})"
-
-    def write(self, line: str) -> None:
-        """Write a line to the process's standard input, if the process still reads it."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError, ValueError):  # it may have ended
-            self.process.stdin.write(f"{line}\n")
-            self.process.stdin.flush()
-
-    def end(self) -> None:
-        """Kill the process, once."""
-        if not self._has_ended:
-            self._has_ended = True
-            _end(self.process, 0.0)
-            self.close()
-
-    def close(self) -> None:
-        """Close the process's standard input."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
-
-    def release(self) -> None:
-        """Log the lines held so far, and all later ones. A failed start shows them as its error."""
-        lines, self._start_lines = self._start_lines or [], None
-        for line in lines:
-            logger.warning("%s", line)
-
-    def _listen(self) -> None:
-        assert self.process.stderr is not None
-        with self.process.stderr as lines:
-            for line in lines:
-                self.lines.append(line)
-                if self._start_lines is None:
-                    logger.warning("%s", line.rstrip())
-                else:
-                    self._start_lines.append(line.rstrip())
 
 
 @dataclass
@@ -145,21 +63,37 @@ class Gateway:
     counts: LockedFolder
     command: Sequence[str] = COMMAND
     _last_move: TritonMoved | None = None
+    _watchdog: Watchdog = field(init=False)
     _restarts_s: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_RESTARTS))
 
+    def __post_init__(self) -> None:
+        self._watchdog = Watchdog(self._read_beat, time.monotonic)
+
     def monitor(self) -> bool:
-        """Tell whether the gateway serves. A process that is lost beside others is replaced."""
-        numbers = [i for i, worker in enumerate(self.workers) if not worker.is_well()]
+        """Tell whether the gateway serves. A process that is lost beside others is replaced.
+
+        A process that hangs is lost, too: it is ended.
+        """
+        running = [worker for worker in self.workers if worker.is_running()]
+        for worker, _, reason in self._watchdog.find(running):
+            logger.error("process %d of the gateway is ended: %s", worker.pid, reason)
+            if not worker.is_stopped:
+                worker.write_stack()
+            worker.end()
+        numbers = [i for i, worker in enumerate(self.workers) if not worker.is_running()]
         if len(numbers) == len(self.workers):
             return False
         for number in numbers:
             self._replace(number)
         return True
 
+    def _read_beat(self, pid: int) -> Beat:
+        return next(worker.beat() for worker in self.workers if worker.pid == pid)
+
     def _replace(self, number: int) -> None:
         """Start a process in the place of a lost one, unless that did not help lately."""
         now, worker = time.monotonic(), self.workers[number]
-        worker.end()  # a suspended one would get a part of all connections
+        worker.end()
         if len(self._restarts_s) == MAX_RESTARTS and now - self._restarts_s[0] < RESTARTS_S:
             return
         self._restarts_s.append(now)
@@ -214,8 +148,7 @@ class Gateway:
             for worker in filter(GatewayProcess.is_running, self.workers):
                 worker.process.send_signal(signal.SIGTERM)
             for worker in self.workers:
-                _end(worker.process, deadline - time.monotonic())
-                worker.close()
+                worker.end(deadline - time.monotonic())
             self.counts.remove()
 
 
@@ -273,25 +206,9 @@ def _run(
         raise ServerError(f"gateway: {command[0]} cannot be run: {error.strerror}") from error
 
 
-def _is_stopped(pid: int) -> bool:
-    try:
-        return read_stat(pid)[STATE] == STOPPED
-    except OSError:  # the process has ended
-        return False
-
-
 def _listens(address: Address) -> bool:
     try:
         socket.create_connection((to_literal(address.host), address.port), timeout=1).close()
     except OSError:
         return False
     return True
-
-
-def _end(process: subprocess.Popen[str], timeout_s: float) -> None:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(max(0.0, timeout_s))
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    reap_group(process.pid)

@@ -48,11 +48,17 @@ class WorkersReplaced:
     model: str
 
 
-Event = TritonMoved | WorkerDied | WorkersReplaced
+@dataclass(frozen=True)
+class Ping:
+    """The event that nothing happened. A process that does not read it hangs."""
+
+
+Event = TritonMoved | WorkerDied | WorkersReplaced | Ping
 EVENTS: dict[str, type[Event]] = {
     "moved": TritonMoved,
     "died": WorkerDied,
     "renewed": WorkersReplaced,
+    "ping": Ping,
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from orchestrator.errors import PlateError
+from orchestrator.errors import PlateError, SettingsError
 from orchestrator.host.retry import Retries
 from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
 from orchestrator.serving.supervisor.local_server import on_free_ports
@@ -98,6 +98,8 @@ class TritonService:
         return self._start(options, on_wait)
 
     def _start(self, options: ServerOptions, on_wait: Callable[[], None] | None = None) -> Server:
+        if not self.models.is_dir():  # no retry helps
+            raise SettingsError(f"{self.models}: somebody removed it while the service ran")
         return start(options, lambda *_: self.models, self.notify, on_wait=on_wait)
 
 

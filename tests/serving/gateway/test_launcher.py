@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.serving.gateway import launcher
+from orchestrator.host.heartbeat import State
+from orchestrator.serving.gateway import gateway_process, launcher
 from orchestrator.serving.gateway.launcher import MAX_RESTARTS, Gateway, start
 from orchestrator.serving.gateway.options import Address, GatewayOptions
 from orchestrator.serving.protocol.gateway_events import TritonMoved, event_from_json
@@ -41,6 +42,22 @@ with open(os.path.join(os.path.dirname(options["audit"]), str(os.getpid())), "w"
     json.dump(about, file)
 """
 ENDS_WHEN_TOLD = LISTENS + "signal.pause()"
+READS_EVENTS = f"""
+import faulthandler
+from orchestrator.host.heartbeat import ASK
+faulthandler.register(ASK)
+{LISTENS}
+def loop_for_ever():
+    while True:
+        pass
+sys.stdin.readline()
+try:
+    open(os.path.join(os.path.dirname(options["audit"]), "hung"), "x").close()
+    loop_for_ever()
+except FileExistsError:  # another process hangs
+    for line in sys.stdin:
+        pass
+"""
 NEVER_ENDS = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + (
     LISTENS + "while True: signal.pause()"
 )
@@ -99,6 +116,26 @@ def test_a_process_that_is_lost_is_replaced_beside_the_others(
     assert pids(gateway)[0] == first
     assert "one of the gateway's processes is replaced" in caplog.text
     gateway.wait_until_listening()
+
+
+def test_a_process_whose_event_loop_hangs_is_replaced(
+    options: GatewayOptions, monkeypatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(gateway_process, "HANG_S", 0.5)
+    gateway = start(options, [sys.executable, "-c", READS_EVENTS])
+    before = {*pids(gateway)}
+    try:
+        until(lambda: gateway.monitor() and {*pids(gateway)} != before, "another process")
+        assert len(before & {*pids(gateway)}) == 1
+        assert "of the gateway is ended: hung for " in caplog.text
+        assert "in loop_for_ever" in caplog.text
+    finally:
+        gateway.stop(timeout_s=0)
+
+
+def test_a_process_that_starts_does_not_hang(gateway: Gateway) -> None:
+    """It reads its events later."""
+    assert {gateway.workers[0].beat().state for _ in range(9)} == {State.IDLE}
 
 
 MOVED = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from orchestrator.errors import ServerError
+from orchestrator.errors import ServerError, SettingsError
 from orchestrator.host.retry import Retries
 from orchestrator.serving.protocol.gateway_events import Event, WorkerDied
 from orchestrator.serving.supervisor import triton_service
@@ -77,6 +77,16 @@ def make_service(events: list[str], tmp_path) -> TritonService:
 
 def nothing() -> None:
     """There are no others."""
+
+
+@pytest.mark.usefixtures("faults")
+def test_models_that_were_removed_keep_the_triton_that_has_loaded_them(events, tmp_path) -> None:
+    service = make_service(events, tmp_path)
+    first = service.start()
+    tmp_path.rmdir()
+    assert service.restart(first, nothing) is first
+    with pytest.raises(SettingsError, match="somebody removed it while the service ran"):
+        service.start()
 
 
 def test_a_third_stands_in_while_the_ports_change_hands(events, faults, tmp_path) -> None:

@@ -113,7 +113,8 @@ class Audit:
                 raise OSError(0, "a line was cut off")
         except OSError as error:
             if not self._is_failing:
-                log.error("the audit loses lines: %s", error.strerror)
+                where = self._file or "standard output"
+                log.error("the audit loses lines: %s: %s", where, error.strerror)
             self._is_failing = True
             return False
         self._is_failing = False

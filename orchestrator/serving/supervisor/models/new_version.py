@@ -9,11 +9,16 @@ from pathlib import Path
 from orchestrator.contract import FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats.plate_formats import read_formats
+from orchestrator.host.disk_files import sync
+from orchestrator.host.locked_folders import lock_folder
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import NETWORKS, choose_engine
 from orchestrator.networks.weights import choose_formats
 from orchestrator.serving.supervisor.models.model_repository import CONFIG, read_config
 from orchestrator.serving.supervisor.models.plate_models import check_models, models_of
+
+PART = "part"
+"""Folder of a version that is not complete yet. Triton takes `2.part` for version 2."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ def add_version(repository: Path, new: NewVersion) -> Path:
     """Export a network from other weights as the next version of its model.
 
     The folder appears at once: a server that looks at this moment sees all of it or nothing.
+    Another command that writes the repository comes before or after.
 
     Args:
         repository: A repository that `plates export --out` wrote.
@@ -51,6 +57,11 @@ def add_version(repository: Path, new: NewVersion) -> Path:
             than the repository's texts.
     """
     check_models(repository)
+    with lock_folder(repository):
+        return _add(repository, new)
+
+
+def _add(repository: Path, new: NewVersion) -> Path:
     if new.name not in models_of(repository) and new.name in NETWORKS:
         raise SettingsError(
             f"{repository}: wanted models of the networks to add a version to, got --one-model; "
@@ -61,20 +72,21 @@ def add_version(repository: Path, new: NewVersion) -> Path:
         _check_alphabet(repository, new.weights)
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
-    folder = repository / new.name / str(max(list_versions(repository, new.name), default=0) + 1)
-    part = folder.with_name(f"{folder.name}.part")
+    part = repository / new.name / PART
     file = part / ("model.xml" if engine.is_openvino else "model.pt")
     formats = read_formats(choose_formats(new.weights))
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         export.write_network(new.name, file, new.weights, engine, formats)
-        part.rename(folder)
+        for path in part.iterdir():
+            sync(path)
+        number = max(list_versions(repository, new.name), default=0) + 1
+        return part.rename(part.with_name(str(number)))
     except OSError as error:
-        raise SettingsError(f"{folder}: cannot be written: {error.strerror}") from error
+        raise SettingsError(f"{part.parent}: cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return folder
 
 
 def list_versions(repository: Path, name: str) -> list[int]:

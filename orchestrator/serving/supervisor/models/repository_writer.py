@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from orchestrator.detection.tiles import MAX_TILES, TILE_WH
 from orchestrator.errors import SettingsError
 from orchestrator.host.canary import CANARY_FILES, has_canary
 from orchestrator.host.heartbeat import PARAMETER as HANG
+from orchestrator.host.locked_folders import lock_folder
+from orchestrator.host.subprocesses import defer_stops
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.own_files import write_list
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
@@ -100,22 +103,26 @@ def lay_out(
         WeightsError: The weights cannot be used.
     """
     check_models(source.repository)
-    _check_target(source, target)
     part = target / PART
     try:
-        shutil.rmtree(part, ignore_errors=True)
-        for name in ONE_MODEL if capacity.is_one_model else MODELS:
-            config = configure(source, name, capacity)
-            files = _choose_files(source, name, spare, is_one_model=capacity.is_one_model)
-            _write_model(part / name, config, files)
-            if capacity.is_one_model:
-                write_list(part / name / "1", one_model.list_networks(source, name))
-        _replace_models(target, part)
+        with suppress(FileExistsError):
+            target.mkdir(parents=True)
+        with lock_folder(target), ExitStack() as stack:
+            _check_target(source, target)
+            stack.callback(shutil.rmtree, part, ignore_errors=True)
+            shutil.rmtree(part, ignore_errors=True)
+            for name in ONE_MODEL if capacity.is_one_model else MODELS:
+                config = configure(source, name, capacity)
+                files = _choose_files(source, name, spare, is_one_model=capacity.is_one_model)
+                _write_model(part / name, config, files)
+                if capacity.is_one_model:
+                    write_list(part / name / "1", one_model.list_networks(source, name))
+            with defer_stops():
+                _replace_models(target, part)
     except OSError as error:
-        where = "" if error.filename is None else f" ({error.filename})"
+        file = error.filename2 or error.filename  # the first of two is the source of a copy
+        where = f" ({file})" if file else ""
         raise SettingsError(f"{target}: cannot be written: {error.strerror}{where}") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return target
 
 

@@ -14,12 +14,11 @@ from datetime import datetime, timezone
 
 from orchestrator.contract import unmark
 from orchestrator.errors import ServerError
-from orchestrator.host.heartbeat import ASK, Beat, Heartbeats, State
+from orchestrator.host.heartbeat import ASK, Beat, Heartbeats, State, Watchdog
 from orchestrator.host.retry import Backoff
 from orchestrator.serving.protocol.gateway_events import Event, WorkerDied, WorkersReplaced
 from orchestrator.serving.supervisor.monitoring.model_reload import ModelReload
 from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
-from orchestrator.serving.supervisor.monitoring.watchdog import Watchdog
 from orchestrator.serving.supervisor.monitoring.workers import SERVER, Worker, Workers
 
 MAX_CHARACTERS = 2000  # characters of a stack trace

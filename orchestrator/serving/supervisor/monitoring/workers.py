@@ -140,18 +140,6 @@ class Workers:
         return Worker(pid, model, state, describe_exit(exit_code))
 
 
-def measure_queued_s(pid: int) -> float:
-    """Return the seconds that the threads of a process were ready to run and had no core.
-
-    Source: Linux kernel, "Documentation/scheduler/sched-stats.rst".
-    """
-    waited_ns = 0
-    for stat in PROC.glob(f"{pid}/task/[0-9]*/schedstat"):
-        with suppress(OSError):  # a thread may end at this moment
-            waited_ns += int(stat.read_text().split()[1])
-    return waited_ns / 1e9
-
-
 def _program(pid: int) -> str:
     return (PROC / str(pid) / "comm").read_text(errors="replace").rstrip("\n")
 

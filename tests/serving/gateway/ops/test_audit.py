@@ -116,7 +116,7 @@ def test_a_full_disk_loses_lines_and_says_so_once_until_there_is_room(
     file.symlink_to("/dev/full")
     audit = Audit(file, clock)
     assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
-    assert caplog.messages == ["the audit loses lines: No space left on device"]
+    assert caplog.messages == [f"the audit loses lines: {file}: No space left on device"]
     file.unlink()
     clock.now_s = 1.0
     assert audit.write(ENTRY) is True
@@ -186,7 +186,7 @@ def test_without_a_file_lines_go_to_standard_output_whose_reader_fails_no_call(
         text=True,
     )
     assert [json.loads(line)["client"] for line in child.stdout.splitlines()] == ["a"] * lines
-    assert child.stderr == (message and f"the audit loses lines: {message}\n")
+    assert child.stderr == (message and f"the audit loses lines: standard output: {message}\n")
 
 
 def test_a_terminal_that_nobody_reads_fails_no_call() -> None:
@@ -196,4 +196,4 @@ def test_a_terminal_that_nobody_reads_fails_no_call() -> None:
         child = subprocess.run(
             [sys.executable, "-c", code], stdout=stdout, stderr=-1, check=True, timeout=30
         )
-    assert child.stderr.startswith(b"the audit loses lines: ")
+    assert child.stderr.startswith(b"the audit loses lines: standard output: ")

@@ -1,5 +1,6 @@
 """Models of a repository, and a new version beside those that a server reads."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from orchestrator.serving.supervisor.models.new_version import (
 )
 from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
 from tests.samples import copy_of
+from tests.waiting import until
 
 
 def make_model(folder: Path, config: str = 'backend: "python"') -> Path:
@@ -104,6 +106,37 @@ def test_the_next_version_lies_beside_the_others(repository) -> None:
     assert [path.name for path in folder.iterdir()] == ["model.pt"]
     assert list_versions(repository, "stn") == [1, 2]
     assert add_version(repository, NewVersion("stn", WEIGHTS)).name == "3"
+
+
+def test_versions_that_are_added_at_once_come_one_after_the_other(
+    repository, monkeypatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Triton takes each folder that begins with a number for a version."""
+    folders: list[list[str]] = []
+
+    def write_slowly(_name: str, file: Path, *_: object) -> None:
+        file.write_text("a network")
+        folders.append([path.name for path in file.parents[1].iterdir() if path.is_dir()])
+        if len(folders) == 1:
+            until(lambda: "another command writes here" in caplog.text, "the other to wait", 5)
+
+    monkeypatch.setattr("orchestrator.networks.export.write_network", write_slowly)
+    with ThreadPoolExecutor() as threads:
+        tasks = [
+            threads.submit(add_version, repository, NewVersion("stn", WEIGHTS)) for _ in range(2)
+        ]
+    assert sorted(task.result().name for task in tasks) == ["2", "3"]
+    assert [sorted(names) for names in folders] == [["1", "part"], ["1", "2", "part"]]
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_a_killed_command_left_is_removed(repository) -> None:
+    part = repository / "stn" / "part"
+    part.mkdir()
+    (part / "half.bin").touch()
+    folder = add_version(repository, NewVersion("stn", WEIGHTS))
+    assert [path.name for path in folder.iterdir()] == ["model.pt"]
+    assert not part.exists()
 
 
 def test_a_version_that_fails_leaves_nothing(repository, tmp_path) -> None:

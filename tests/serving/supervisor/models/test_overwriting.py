@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,13 @@ def test_models_stay_when_their_successors_cannot_be_written(source, tmp_path, m
 
     def fill_disk(file: Path, path: Path) -> None:
         if path.parts[-3] == DECODE:
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+            raise OSError(errno.ENOSPC, "No space left on device", str(file), None, str(path))
         copy(file, path)
 
     monkeypatch.setattr(shutil, "copy", fill_disk)
-    with pytest.raises(SettingsError, match=r"out: cannot be written: No space left on device"):
+    with pytest.raises(
+        SettingsError, match=r"out: cannot .* No space left on device \(.*/out/.*\)$"
+    ):
         lay_out(source, target, fitting(4))
     assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
     monkeypatch.undo()
@@ -79,3 +82,20 @@ def test_versions_that_were_added_are_not_lost(source, tmp_path) -> None:
     (target / "stn" / "2").mkdir()
     with pytest.raises(SettingsError, match=r"got one with .*stn/2, which was added since"):
         lay_out(source, target)
+
+
+@pytest.mark.usefixtures("quick")
+def test_ctrl_c_while_models_are_replaced_loses_none(source, tmp_path, monkeypatch) -> None:
+    export_networks(source)
+    target = lay_out(source, tmp_path / "out")
+    rename = Path.rename
+
+    def interrupt(path: Path, to: Path) -> Path:
+        new_path = rename(path, to)
+        signal.raise_signal(signal.SIGINT)
+        return new_path
+
+    monkeypatch.setattr(Path, "rename", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        lay_out(source, target)
+    assert {path.name for path in target.iterdir()} == {*MODELS}
