@@ -90,12 +90,16 @@ def test_ctrl_c_while_models_are_replaced_loses_none(source, tmp_path, monkeypat
     target = lay_out(source, tmp_path / "out")
     rename = Path.rename
 
+    def press_ctrl_c(number: int = signal.SIGINT) -> None:
+        signal.getsignal(number)(number, None)
+
     def interrupt(path: Path, to: Path) -> Path:
         new_path = rename(path, to)
-        signal.raise_signal(signal.SIGINT)
+        press_ctrl_c()
         return new_path
 
     monkeypatch.setattr(Path, "rename", interrupt)
+    monkeypatch.setattr(signal, "raise_signal", press_ctrl_c)
     with pytest.raises(KeyboardInterrupt):
         lay_out(source, target)
     assert {path.name for path in target.iterdir()} == {*MODELS}
