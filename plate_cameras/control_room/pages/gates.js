@@ -26,6 +26,11 @@ async function showGates() {
 
 const chipOf = (list) => element("span", list, `chip tone-${lookOf(list).tone}`);
 
+function unmetOf({ code, name, sentence }) {
+  const text = `unmet_${code}`;
+  return element("p", text in words ? say(text, { name }) : sentence, "unmet");
+}
+
 function cardOf({ name, type, cameras, lists, blocked_lists: blocked, unmet }) {
   const card = element("li", "", "panel gate");
   const facts = element("dl", "", "facts");
@@ -37,7 +42,7 @@ function cardOf({ name, type, cameras, lists, blocked_lists: blocked, unmet }) {
   }
   const head = element("div", "", "gate-head");
   head.append(element("h3", name), element("span", type, "tag"));
-  card.append(head, facts, ...(unmet ?? []).map(({ code, name: missing, sentence }) => element("p", `unmet_${code}` in words ? say(`unmet_${code}`, { name: missing }) : sentence, "unmet")));
+  card.append(head, facts, ...(unmet ?? []).map(unmetOf));
   if (may("editor")) {
     const button = Object.assign(element("button", say("open_now"), "main"), { type: "button" });
     button.addEventListener("click", () => openGate(name, undefined, () => showOpenings().catch(tell)).catch(tell));
