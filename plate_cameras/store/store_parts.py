@@ -10,7 +10,6 @@ from pathlib import Path
 
 import cv2
 
-from orchestrator.errors import PlateError
 from plate_cameras.background_tasks import describe
 from plate_cameras.blurring import blur_frame, cut_vehicle
 from plate_cameras.clocks import unix_s
@@ -25,9 +24,6 @@ from plate_cameras.store.writing.pictures import PictureStore
 LOG = logging.getLogger(__name__)
 QUALITY = 92
 """JPEG quality of blurred frames, that of the camera's own."""
-UNUSABLE = (PlateError, cv2.error, ValueError, ArithmeticError, MemoryError)
-"""Errors of a frame that cannot be kept: its file is damaged, a box lies outside of it or is
-endless, or there is too little memory."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class KeptFrames:
             return event
         try:
             kept_frame = self._keep(event.vehicle_pass.id, best)
-        except UNUSABLE as error:  # all other passes wait behind this one
+        except Exception as error:  # whatever it is, all other passes wait behind this one
             LOG.exception("%s: the frame is left out: %s", event.vehicle_pass.id, describe(error))
             kept_frame = replace(best, frame_jpeg=b"")
         return replace(event, vehicle_pass=replace(event.vehicle_pass, best=kept_frame))

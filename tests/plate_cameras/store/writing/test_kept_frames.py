@@ -114,8 +114,8 @@ def test_a_plate_outside_of_its_frame_keeps_no_other_pass_waiting(
     assert "a: the frame is left out" in caplog.text
 
 
-@pytest.mark.parametrize("error", [MemoryError(), cv2.error("no memory")])
-def test_too_little_memory_for_a_frame_keeps_no_other_pass_waiting(
+@pytest.mark.parametrize("error", [MemoryError(), cv2.error("no memory"), TypeError("a fault")])
+def test_no_error_of_a_frame_keeps_another_pass_waiting(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*_: object) -> None:
@@ -124,14 +124,6 @@ def test_too_little_memory_for_a_frame_keeps_no_other_pass_waiting(
     monkeypatch.setattr(store_parts, "blur_frame", fail)
     event = KeptFrames(True).prepare(make_street_event())
     assert event.vehicle_pass.best.frame_jpeg == b""
-
-
-def test_a_fault_of_the_program_is_not_taken_for_one_of_a_frame(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(store_parts, "blur_frame", None)
-    with pytest.raises(TypeError, match="not callable"):
-        KeptFrames(True).prepare(make_street_event())
 
 
 def test_the_spool_gets_no_more_than_the_pictures(
