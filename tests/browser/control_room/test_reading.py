@@ -48,6 +48,17 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
     assert box.count() == (path == "gates" and view["locale"] == "ru-RU")
 
 
+@pytest.mark.parametrize("locale", ["en-GB", "ru-RU"])
+def test_nothing_sticks_out_between_a_phone_and_a_laptop(open_quiet: Open, locale: str) -> None:
+    page = open_ready(open_quiet, "gates", locale=locale)
+    wide = []
+    for width in range(400, 1400, 50):
+        page.set_viewport_size({"width": width, "height": 900})
+        if page.evaluate("document.documentElement.scrollWidth") != width:
+            wide.append(width)
+    assert wide == []
+
+
 @pytest.mark.parametrize(
     ("path", "locale", "text"),
     [
