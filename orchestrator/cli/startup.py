@@ -34,7 +34,7 @@ from orchestrator.serving.supervisor.preflight import check
 from orchestrator.serving.supervisor.service_loop import ServiceSpec, restart_requests, supervise
 from orchestrator.serving.supervisor.triton_server import Server, ignore
 from orchestrator.serving.supervisor.triton_service import TritonService
-from orchestrator.triton.metrics import VARIABLE
+from orchestrator.triton.metrics import VARIABLE as METRICS
 
 
 def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
@@ -59,7 +59,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         ):
             if gateway:
                 gateway = replace(_fit_models(gateway, models), worker_metrics=metrics)
-                options = replace(options, variables={**options.variables, VARIABLE: str(metrics)})
+                options = replace(options, variables={**options.variables, METRICS: str(metrics)})
             front = gateway and GatewayService(gateway)
             triton = TritonService(options, models, front.notify if front else ignore, keeps_ports)
             specs = [ServiceSpec("Triton", triton.start, triton.restart, Server.needs_restart)]

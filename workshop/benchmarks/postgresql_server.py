@@ -12,8 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,22 +134,3 @@ class PostgresqlServer:
         self._server.send_signal(number)
         self._server.wait()
         self._server = None
-
-
-@contextmanager
-def run_server() -> Iterator[PostgresqlServer]:
-    """Run a server with Debian's settings until the end of the block.
-
-    Raises:
-        FileNotFoundError: Its programs are not installed.
-    """
-    programs = find_programs()
-    if programs is None:
-        raise FileNotFoundError(MISSING)
-    server = PostgresqlServer(programs)
-    try:
-        server.create()
-        server.start()
-        yield server
-    finally:
-        server.remove()
