@@ -59,7 +59,6 @@ class CameraStream:
         self._frames = 0
         self._has_frame = asyncio.Event()
         self._answer: asyncio.Future[Frame | None] | None = None
-        self._late_frame: Frame | None = None  # of a file; it came when nobody waited any more
         self._has_ended = False
         self._failure = ""
         self._deaths_s: list[float] = []
@@ -75,31 +74,32 @@ class CameraStream:
         Raises:
             SettingsError: The camera's file cannot be played.
         """
-        await self._has_frame.wait()
+        if self._answer is None:
+            await self._has_frame.wait()
         if self._failure:
             raise SettingsError(f"{self.camera.name}: {self._failure}")
-        return not self._has_ended or self._late_frame is not None
+        return not self._has_ended or self._answer is not None
 
     async def next(self) -> Frame | None:
         """Return the newest frame, or a file's next one.
 
+        A frame is asked for once: who comes after a caller that gave up waits for the same answer,
+        since the answers to two questions may overtake each other.
+
         Returns:
-            None at the end, or if the frame that was there is lost.
+            None at the end, or if the frame that was there is lost or late.
         """
-        if self._late_frame is not None:
-            frame, self._late_frame = self._late_frame, None
-            return frame
-        if self._has_ended or not self._has_frame.is_set():
+        if self._answer is None:
+            if self._has_ended or not self._has_frame.is_set():
+                return None
+            self._has_frame.clear()
+            self._answer = asyncio.get_running_loop().create_future()
+            self.send(Want(self.number))
+        await asyncio.wait([self._answer], timeout=ANSWER_S)
+        if not self._answer.done():
             return None
-        self._has_frame.clear()
-        self._answer = asyncio.get_running_loop().create_future()
-        self.send(Want(self.number))
-        try:
-            return await asyncio.wait_for(self._answer, ANSWER_S)
-        except asyncio.TimeoutError:
-            return None
-        finally:
-            self._answer = None
+        frame, self._answer = self._answer.result(), None
+        return frame
 
     def configure(self, camera: Camera) -> None:
         """Take over other zones and masks. The source stays open."""
@@ -209,9 +209,6 @@ class CameraStream:
     def _resolve(self, frame: Frame | None) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(frame)
-        elif frame is not None and frame.clock == "file":
-            self._late_frame = frame
-            self._has_frame.set()
 
     def _end(self, failure: str) -> None:
         if self._has_ended:
