@@ -31,7 +31,9 @@ from workshop.benchmarks.faults.signals import (
 from workshop.benchmarks.processes import GATEWAY
 
 WORKERS = (DETECTOR, "stn", READER, MODEL, *STEPS, DECODE)
-A_WORKER = Promise(longest_s=3.0, recover_s=15.0)
+A_WORKER = Promise(longest_s=4.0, recover_s=15.0)
+"""The promise for a lost worker. Triton gives up a call to it after 1 s, and one call after the
+other: with three pictures in work, the last one of `stn`, which has no other worker, after 3 s."""
 A_LOOP = Promise(longest_s=6.0, recover_s=25.0)
 """The promise for a hanging call: it costs two of three workers, and delays calls by 1 s each."""
 NOTHING = Promise(longest_s=3.0, recover_s=3.0)
