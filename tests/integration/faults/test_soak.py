@@ -15,9 +15,8 @@ from workshop.benchmarks.soak.report import SoakReport
 from workshop.benchmarks.soak.request_kinds import StreetRecipe
 from workshop.reporting.files import read_report
 
-pytestmark = pytest.mark.nightly
 CALLS = 100
-DRAWN = {
+STREETS = {
     "0 plates, JPEG": StreetRecipe(0, (640, 480), ".jpg"),
     "1 plate, PNG": StreetRecipe(1, (640, 480), ".png"),
     "1 plate, too large for pixels, BMP": StreetRecipe(1, (640, 480), ".bmp", 4),
@@ -33,7 +32,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("soak")
     arguments = ["soak", f"--calls={CALLS}", "--every=0.25", "--pictures=1", f"--out={folder}"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(request_kinds, "DRAWN", DRAWN)
+        patch.setattr(request_kinds, "STREETS", STREETS)
         result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     return folder

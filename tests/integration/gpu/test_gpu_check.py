@@ -9,7 +9,6 @@ from workshop.benchmarks.gpu_check import check, find_astray, recognize_on
 from workshop.benchmarks.pictures import render
 
 
-@pytest.mark.nightly
 def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
     answers, placements = recognize_on("cpu", [render(0), render(1)], at_once=1)
     assert [len(plates) for plates in answers] == [0, 1, 1, 0, 1]  # pixels, a crop, files

@@ -57,7 +57,6 @@ def test_the_servers_own_times_are_read(bench_run) -> None:
         assert 0 < sum(inside.stages_ms.values()) < 1.1 * inside.whole.compute_ms
 
 
-@pytest.mark.nightly  # beside test_peers.py, whose servers are started in the same way
 def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
     before = regions()
     transports = ("--transport", "http-encoded", "--transport", "grpc")
