@@ -94,7 +94,8 @@ def erase_from_passes(database: Database, text: str) -> None:
     quoted_text = f'"{text}"'  # as JSON has it; texts have letters and digits alone
 
     def change_pass(row: Any) -> dict[str, Any]:
-        return {"candidates": remove_text(row.candidates, text)}
+        candidates = row.candidates if isinstance(row.candidates, list) else []
+        return {"candidates": remove_text(candidates, text)}
 
     def change_reading(row: Any) -> dict[str, Any]:
         return change_pass(row) | ({"text": "", "score": 0.0} if row.text == text else {})

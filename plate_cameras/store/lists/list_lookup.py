@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
+from plate_cameras.store.tables.json_values import read_column, to_texts
 from plate_cameras.store.tables.schema import cameras, list_entries, lists
 
 
@@ -182,7 +183,10 @@ class ListLookup:
             connection: A transaction that holds no lock: a long list takes a second.
         """
         rows = connection.execute(sa.select(cameras.c.name, cameras.c.lists))
-        of_cameras = {row.name: row.lists for row in rows}
+        of_cameras = {
+            row.name: read_column(f"camera {row.name}", "lists", row.lists, to_texts) or ()
+            for row in rows
+        }
         loaded_lists: dict[int, LoadedList] = {}
         for row in connection.execute(sa.select(lists.c.id, lists.c.name, lists.c.revision)).all():
             loaded_list = self._shared.get(tuple(row)) or _load(connection, *row)
