@@ -11,6 +11,7 @@ import pytest
 from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
 from plate_cameras.control_room.rest import change_feed
 from plate_cameras.control_room.rest.change_feed import MAX_WAITING, ChangeFeed, Listener, Notice
+from plate_cameras.control_room.rest.events import View
 from plate_cameras.control_room.rest.streams import OpenStreams
 from plate_cameras.store.finding.pass_query import StoredHit
 from plate_cameras.store.scope import EVERYTHING, Scope
@@ -53,6 +54,15 @@ def test_an_event_is_sent_with_its_number_and_hits_of_own_lists(
     notice: Notice, scope: Scope, content: bytes
 ) -> None:
     assert notice.to_sse(scope) == content + b"\n\n"
+
+
+def test_an_event_that_cannot_be_shown_hides_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_: tuple[StoredHit, ...]) -> bytes:
+        raise ValueError("a damaged pass")
+
+    notices = [Notice("pass.closed", "gate", fail, 1, 1), CAMERA]
+    assert View(EVERYTHING, frozenset()).render(notices) == CAMERA.to_sse(EVERYTHING)
+    assert "gate: its event pass.closed is left out" in caplog.text
 
 
 async def test_all_listeners_get_each_event_until_the_feed_ends(room: RestRoom) -> None:
