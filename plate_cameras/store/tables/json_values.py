@@ -37,12 +37,12 @@ def read_column(owner: str, name: str, value: Any, read: Callable[[Any], Value])
     try:
         return read(value)
     except DAMAGE:
-        _warn(owner, name)
+        warn_of_damage(owner, name)
         return None
 
 
 @lru_cache(maxsize=1000)
-def _warn(owner: str, name: str) -> None:
+def warn_of_damage(owner: str, name: str) -> None:
     """Log a damaged value; pages read the same rows again and again."""
     LOG.error("%s: its %s cannot be read: the value in the database is damaged", owner, name)
 

@@ -20,6 +20,7 @@ from plate_cameras.store.people.people import Person
 from plate_cameras.store.scope import EVERYTHING, Scope
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.writing.unclosed_passes import UnclosedPasses
+from tests.plate_cameras.gates.known_vehicles import make_opening
 from tests.plate_cameras.store.stored_events import REQUESTER, make_event
 
 TEXT, OTHER = "A123BC77", "M456OP77"
@@ -112,6 +113,31 @@ def test_a_damaged_camera_has_no_lists_and_other_cameras_have_theirs(
     damage("cameras.lists", value, "name = 'gate'")
     store.refresh(lookup)
     assert [bool(lookup.match(camera.name, TEXT, 0.0)) for camera in cameras] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["edits", "valid_from_s", "valid_until_s"])
+@pytest.mark.parametrize("value", ["'a'", "x'00'"])
+def test_a_damaged_entry_is_none_and_the_others_open_gates(
+    store: PassStore, damage: Damage, name: str, value: str
+) -> None:
+    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
+    store.lists.save("residents", "", None)
+    store.lists.put("residents", [ListEntry(TEXT), ListEntry(OTHER, edits=1)])
+    damage(f"list_entries.{name}", value, f"text = '{TEXT}'")
+    lookup = ListLookup()
+    store.refresh(lookup)
+    (residents,) = lookup.all
+    assert [bool(residents.match(text, 0.0)) for text in (TEXT, OTHER)] == [False, True]
+
+
+@pytest.mark.parametrize("value", ["'a'", "x'00'"])
+def test_a_damaged_time_of_an_opening_counts_as_now(
+    store: PassStore, damage: Damage, value: str
+) -> None:
+    store.openings.write([make_opening(id="one"), make_opening(id="two")])
+    damage("gate_openings.kept_s", value, "id = 'one'")
+    ages_s = {opening.id: age_s for opening, age_s in store.openings.recent(60.0)}
+    assert ages_s == {"one": 0.0, "two": pytest.approx(0.0, abs=5.0)}
 
 
 @pytest.mark.parametrize("value", WRONG_FORMS)
