@@ -102,7 +102,7 @@ async def test_passes_that_cannot_be_read_do_not_end_the_events_of_cameras(
     monkeypatch.setattr(change_feed, "CAMERAS_S", 0.0)
     async with polling(room) as feed:
         with feed.listen() as listener:
-            while feed._cameras_s < 0:
+            while not feed._cameras:
                 await asyncio.sleep(0.01)
             state = CameraState("gate", "watcher-1", unix_s(), {"state": "playing"})
             await asyncio.to_thread(room.store.live.write_states, [state])
