@@ -35,7 +35,8 @@ class TaskStatus:
     Attributes:
         is_running: False while it waits for its next start, and after its end.
         failures: Number of its failures, also of those that it has survived.
-        last_error: The last exception as text; empty if there was none.
+        last_error: The last exception as text; empty if there was none, or if the task has run for
+            `SETTLED_S` since, or a round of it has succeeded.
         has_ended: True if it has ended and is not started again.
         is_vital: True if the command cannot go on without it.
     """
@@ -157,7 +158,7 @@ class BackgroundTasks:
         retries, last_error = 0, ""
         while True:
             started_s = self._clock()
-            error = await self._run_once(name, run)
+            error = await self._run_once(name, run, last_error)
             if error is None and ends:
                 self._note(name, is_running=False, has_ended=True)
                 return
@@ -174,14 +175,20 @@ class BackgroundTasks:
             retries += 1
             self._note(name, is_running=True)
 
-    async def _run_once(self, name: str, run: Run) -> Exception | None:
+    async def _run_once(self, name: str, run: Run, former_error: str) -> Exception | None:
         """Run a task until it ends. Return its exception.
+
+        Its former error is over when it has run for some time.
 
         It runs in a task of its own. So a cancellation inside of it, such as that of a future that
         it awaits, does not look like a cancellation by its owner.
         """
         inner = asyncio.create_task(run(), name=name)
         try:
+            if former_error:
+                await asyncio.wait({inner}, timeout=SETTLED_S)
+                if self._status_of(name).last_error == former_error:
+                    self._note(name, last_error="")
             await asyncio.wait({inner})
         except asyncio.CancelledError:
             inner.cancel()

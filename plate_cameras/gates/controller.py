@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -29,11 +29,11 @@ from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest, Relay, watch_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.gates.turns import GateSurroundings
-from plate_cameras.passes import Pass, PassEvent, Sighting
+from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
-from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.openings.gate_openings import REFUSED, GateOpening
 
+LOG = logging.getLogger(__name__)
 RECONSIDER_EVERY_S = 1.0
 """Interval of the checks of all present vehicles: a schedule may begin, an entry may be added."""
 STOP_S = 12.0
@@ -227,20 +227,32 @@ class GateController:
         Args:
             present: The vehicle.
             is_new: True if an event of its pass is the last condition, from which delays count.
+
+        Raises:
+            Exception: One gate could not be asked; the others were.
         """
+        failure: Exception | None = None
         for queue in [*self._queues.values()]:
-            if queue.has(present.vehicle_pass.id):
-                continue
-            decision = self._decide(queue.gate, present)
-            if decision.hit is None:
-                continue
-            is_timed = present.readable_s is not None and not is_new
-            readable_s = self._clock() if is_timed else present.readable_s
-            request = _to_request(queue.gate, present.vehicle_pass, decision.hit, readable_s)
-            if decision.opens:
-                queue.put(request)
-            else:
-                queue.refuse(request, decision.sentence, decision.code)
+            try:
+                self._consider_at(queue, present, is_new=is_new)
+            except Exception as error:
+                failure = error
+        if failure:
+            raise failure
+
+    def _consider_at(self, queue: GateQueue, present: PresentPass, *, is_new: bool) -> None:
+        if queue.has(present.vehicle_pass.id):
+            return
+        decision = self._decide(queue.gate, present)
+        if decision.hit is None:
+            return
+        is_timed = present.readable_s is not None and not is_new
+        readable_s = self._clock() if is_timed else present.readable_s
+        request = OpeningRequest.of(queue.gate, present.vehicle_pass, decision.hit, readable_s)
+        if decision.opens:
+            queue.put(request)
+        else:
+            queue.refuse(request, decision.sentence, decision.code)
 
     def _decide(self, gate: Gate, present: PresentPass) -> Decision:
         now_s = self._unix_clock()
@@ -265,7 +277,9 @@ class GateController:
         decision = self._decide(gate, present)
         if decision.hit is None:
             return decision, request
-        return decision, _to_request(gate, present.vehicle_pass, decision.hit, request.readable_s)
+        return decision, OpeningRequest.of(
+            gate, present.vehicle_pass, decision.hit, request.readable_s
+        )
 
     def _is_news(self, request: OpeningRequest, reason: str) -> bool:
         """Tell whether a reason is new for a vehicle, and note it."""
@@ -279,19 +293,7 @@ class GateController:
 
     def _record(self, opening: GateOpening) -> None:
         self._recorder.put(opening)
-        with suppress(Exception):  # showing it must not stop a gate
+        try:
             self._tell(opening)
-
-
-def _to_request(
-    gate: Gate, vehicle_pass: Pass, hit: ListHit, readable_s: float | None
-) -> OpeningRequest:
-    return OpeningRequest(
-        gate=gate.name,
-        camera=vehicle_pass.camera,
-        pass_id=vehicle_pass.id,
-        text=vehicle_pass.text,
-        list=hit.list,
-        entry_text=hit.entry.text,
-        readable_s=readable_s,
-    )
+        except Exception:  # showing it must not stop a gate
+            LOG.exception("gate %s: its record cannot be shown", opening.gate)

@@ -16,8 +16,10 @@ from orchestrator.host.toml_files import show, show_name
 from plate_cameras.clocks import complete_within
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.status import GateStatus
+from plate_cameras.passes import Pass
 from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.setting_parts import Gate
+from plate_cameras.store.lists.list_lookup import ListHit
 
 FLAGS = {"yes": True, "no": False}
 
@@ -131,6 +133,21 @@ class OpeningRequest:
     person: str = ""
     command_id: str = ""
     taken_s: float = 0.0
+
+    @classmethod
+    def of(
+        cls, gate: Gate, vehicle_pass: Pass, hit: ListHit, readable_s: float | None
+    ) -> OpeningRequest:
+        """Return the request for a vehicle whose plate matches an entry."""
+        return cls(
+            gate=gate.name,
+            camera=vehicle_pass.camera,
+            pass_id=vehicle_pass.id,
+            text=vehicle_pass.text,
+            list=hit.list,
+            entry_text=hit.entry.text,
+            readable_s=readable_s,
+        )
 
     @property
     def key(self) -> str:

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from orchestrator.errors import ExtraError, PlateError, SettingsError
+from orchestrator.errors import ExtraError, SettingsError
 from orchestrator.host.toml_files import show
+from plate_cameras.background_tasks import describe
 from plate_cameras.clocks import steady_s
 from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.sink_settings import Sink
@@ -37,6 +38,7 @@ STATUS = re.compile(r"\berror=([0-9]{3})\b")
 secrets."""
 TOO_LARGE = "status 413"
 """Reason of a message that the service will never take."""
+LOG = logging.getLogger(__name__)
 ALL, PLATE, NONE = CHOICES = ("all", "plate", "none")
 PICTURES, LANGUAGE = "pictures", "language"
 """Options of the sink: the pictures of a message, and the language of its words."""
@@ -85,7 +87,8 @@ class NotifyReceiver:
         if self._choice != NONE:
             try:
                 pictures = self._find_pictures(delivery.pass_id)
-            except (PlateError, OSError):
+            except Exception as error:  # whatever it is, the alert must not wait for it
+                LOG.warning("a message has no pictures: %s", describe(error))
                 lines.append(LANGUAGES[self._language]["no_picture"])
         if self._choice == PLATE:
             pictures = pictures[:1]

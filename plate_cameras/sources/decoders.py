@@ -196,9 +196,13 @@ class DecoderGroup:
                 raise asyncio.CancelledError
             stream = self.streams.get(message.id)
             if stream is not None:
-                stream.receive(message)
+                name = stream.camera.name
+                try:
+                    stream.receive(message)
+                except Exception:  # one camera must not end the decoder of others again and again
+                    LOG.exception("%s: a message of its decoder cannot be used", name)
+                    return f"a decoder of camera {name} is started again", message.id
                 if isinstance(message, Report) and message.silent_s > hang_s:
-                    name = stream.camera.name
                     return (
                         f"the source of camera {name} hung. Its decoder is started again",
                         message.id,

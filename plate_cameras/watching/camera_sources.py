@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from plate_cameras.background_tasks import make_note
+from plate_cameras.background_tasks import Note, make_note
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Upload
@@ -17,6 +17,7 @@ from plate_cameras.message_forms import FOLDER, PUSH, is_sent
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.sent.folder_pictures import FolderPictures, make_folder_thread
 from plate_cameras.sources.sent.sent_stream import POLL_S, SentPicture, SentStream
+from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, PushedPictures
 from plate_cameras.tracking.pass_tracker import PassTracker
@@ -30,7 +31,9 @@ class PushedInbox:
     def __init__(self, pushed_pictures: PushedPictures) -> None:
         self._pictures, self._query_lock = pushed_pictures, asyncio.Lock()
         self._query_s, self._cameras = float("-inf"), frozenset[str]()
-        self._note = make_note("pictures that cameras send are not read")
+        self._notes = defaultdict[str, Note](
+            lambda: make_note("pictures that cameras send are not read")
+        )
 
     async def take(self, camera: str, without: Collection[bytes]) -> Sequence[PushedPicture]:
         """Return the next pictures of a camera. While the database is away, there are none.
@@ -39,20 +42,30 @@ class PushedInbox:
             camera: Name of the camera.
             without: Digests of pictures that are left out.
         """
+        if camera not in await self._find_cameras():
+            return ()
+        try:
+            pictures = await asyncio.to_thread(self._pictures.waiting, camera, without)
+        except Exception as error:  # whatever it is, the next round may succeed
+            is_away = isinstance(error, StoreUnavailable)
+            self._cameras = frozenset() if is_away else self._cameras - {camera}
+            self._notes["" if is_away else camera](error)
+            return ()
+        self._notes[camera](None)
+        return pictures
+
+    async def _find_cameras(self) -> Collection[str]:
+        """Return the cameras with waiting pictures, as the last query has found them."""
         try:
             async with self._query_lock:
                 if steady_s() - self._query_s >= POLL_S:
-                    self._cameras = await asyncio.to_thread(self._pictures.cameras)
                     self._query_s = steady_s()
-            if camera not in self._cameras:
-                return ()
-            pictures = await asyncio.to_thread(self._pictures.waiting, camera, without)
+                    self._cameras = await asyncio.to_thread(self._pictures.cameras)
+                    self._notes[""](None)
         except Exception as error:  # whatever it is, the next round may succeed
-            self._note(error)
+            self._notes[""](error)
             self._query_s, self._cameras = steady_s(), frozenset()
-            return ()
-        self._note(None)
-        return pictures
+        return self._cameras
 
     async def finish(self, picture: PushedPicture) -> None:
         """Forget a picture that was read."""

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import TypeVar
 
 import cv2
 
@@ -28,6 +29,8 @@ from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from plate_cameras.watching.status import CameraStatus
 
 LOG = logging.getLogger(__name__)
+Part = TypeVar("Part")
+Made = TypeVar("Made")
 STEP_S = 0.5
 STATES_S, STILLS_S, AREAS_S = 2.0, 10.0, 2.0
 EFFECT = "the control room gets no states"
@@ -69,6 +72,7 @@ class LiveReporter:
         self._stills_s: dict[str, float] = {}
         self._note = note or make_note(EFFECT)
         self._failures: dict[str, Exception] = {}
+        self._camera_notes: dict[str, Note] = {}
         self._is_redrawn = True
 
     async def load(self) -> None:
@@ -117,7 +121,8 @@ class LiveReporter:
     async def _report(self) -> bool:
         """Write states and stills that are due: states every `STATES_S`, and after each change."""
         frames = [frame for loop in self._loops() if (frame := self._tap(loop)) is not None]
-        statuses = [CameraStatus.of(loop) for loop in self._loops()]
+        loops = {loop.camera.name: loop for loop in self._loops()}
+        statuses = self._make_each("state", loops, CameraStatus.of)
         states = {status.name: (status.state, status.error) for status in statuses}
         is_due = steady_s() - self._states_s >= STATES_S or states != self._states
         if is_due or frames:
@@ -152,9 +157,28 @@ class LiveReporter:
         erased_cameras = self._live.write_states(
             [CameraState(status.name, self._watcher, now_s, asdict(status)) for status in statuses]
         )
-        stills = (Still(frame.frame.camera, now_s, to_still(frame, self._blur)) for frame in frames)
-        self._live.write_stills([still for still in stills if still.jpeg])
+        by_camera = {frame.frame.camera: frame for frame in frames}
+        jpegs = self._make_each(
+            "still", by_camera, lambda frame: (frame.frame.camera, to_still(frame, self._blur))
+        )
+        self._live.write_stills([Still(name, now_s, jpeg) for name, jpeg in jpegs if jpeg])
         return erased_cameras
+
+    def _make_each(
+        self, kind: str, parts: Mapping[str, Part], make: Callable[[Part], Made]
+    ) -> list[Made]:
+        """Return what is made of the part of each camera. One that fails is left out, and told."""
+        made_parts = []
+        for name, part in parts.items():
+            effect = f"{name}: its {kind} cannot be shown"
+            note = self._camera_notes.setdefault(effect, make_note(effect))
+            try:
+                made_parts.append(make(part))
+            except Exception as error:  # whatever it is, the other cameras are shown
+                note(error)
+            else:
+                note(None)
+        return made_parts
 
     async def _look_at_areas(self) -> bool:
         """Read the areas if any has changed. Return whether one has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.host.text_lines import to_line
 from plate_cameras.watching.camera_loop import CameraLoop
 
 FAILED = "failed"
@@ -65,7 +66,7 @@ class CameraStatus:
             dropped_share=stream.dropped_share,
             delay_s=stream.delay_s or 0.0,
             reconnects=stream.reconnects,
-            error=loop.failure or loop.health.last_error or stream.last_error,
+            error=to_line(loop.failure or loop.health.last_error or stream.last_error),
             is_live=loop.camera.is_live,
             is_service_up=not loop.health.failures,
             decoder_deaths=stream.deaths,

@@ -111,16 +111,31 @@ class Watcher:
         """Follow exactly these cameras; there may be none.
 
         A camera whose stream's settings stay the same keeps its stream and its open passes.
+
+        Raises:
+            Exception: One camera cannot be followed; the others are.
         """
+        failure: Exception | None = None
         cameras_by_name = {camera.name: camera for camera in cameras}
         async with self._changing:
             await asyncio.gather(*(self._stop(name) for name in self._find_ending(cameras_by_name)))
-            for name, camera in cameras_by_name.items():
-                if name in self._entries and not self._configure(self._entries[name], camera):
-                    await self._stop(name)
-                if name not in self._entries:
-                    self._start(camera)
-            self._entries = {name: self._entries[name] for name in cameras_by_name}
+            for camera in cameras:
+                try:
+                    await self._follow_one(camera)
+                except Exception as error:
+                    failure = error
+            names = [name for name in cameras_by_name if name in self._entries]
+            self._entries = {name: self._entries[name] for name in names}
+        if failure:
+            raise failure
+
+    async def _follow_one(self, camera: Camera) -> None:
+        """Start a camera, or give it other settings."""
+        entry = self._entries.get(camera.name)
+        if entry and not self._configure(entry, camera):
+            await self._stop(camera.name)
+        if camera.name not in self._entries:
+            self._start(camera)
 
     def check(self, cameras: Sequence[Camera]) -> None:
         """Check that cameras can be followed with their settings. Nothing changes.
@@ -160,12 +175,12 @@ class Watcher:
 
     def _open(self, camera: Camera) -> tuple[CameraLoop, PassTracker]:
         """Make the parts of a camera. One that cannot be opened fails when it is to be ready."""
+        tracker = self._make_tracker(camera)  # first: a stream without a loop would stay open
         stream: FrameStream
         try:
             stream = self._open_stream(camera)
         except Exception as error:  # such as no descriptors; the camera's task tries again
             stream = UnopenedStream(error)
-        tracker = self._make_tracker(camera)
         loop = CameraLoop(
             camera,
             stream,

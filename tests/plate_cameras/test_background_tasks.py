@@ -7,7 +7,13 @@ from contextlib import asynccontextmanager
 import pytest
 
 from orchestrator.errors import ServerError
-from plate_cameras.background_tasks import BackgroundTasks, FatalTaskError, TaskStatus
+from plate_cameras.background_tasks import (
+    SETTLED_S,
+    BackgroundTasks,
+    FatalTaskError,
+    TaskStatus,
+)
+from tests.virtual_time import virtually
 
 AWAY = ServerError("away")
 
@@ -63,6 +69,16 @@ async def test_a_task_that_fails_is_started_again_always_counted_and_told_once(
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "task camera gate has failed; it is started again" in caplog.text
     assert "Traceback" in caplog.text
+
+
+@virtually
+async def test_an_error_is_over_when_the_task_has_run_for_a_minute() -> None:
+    async with running() as tasks:
+        tasks.start("camera gate", Failing(1))
+        await asyncio.sleep(SETTLED_S - 1)
+        assert tasks.statuses[0].last_error == "OSError: no descriptors"
+        await asyncio.sleep(2)
+        assert (tasks.statuses[0].failures, tasks.statuses[0].last_error) == (1, "")
 
 
 @pytest.mark.parametrize(

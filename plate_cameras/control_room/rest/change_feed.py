@@ -153,14 +153,13 @@ class ChangeFeed:
             return self._reader.settled
 
     async def _poll(self) -> None:
-        try:
-            await self.find_settled_number()
-            await self._poll_passes()
-            await self._poll_cameras()
-        except Exception as error:  # listeners wait until the database is back
-            self._note(error)
-        else:
-            self._note(None)
+        failure: Exception | None = None
+        for step in (self.find_settled_number, self._poll_passes, self._poll_cameras):
+            try:
+                await step()
+            except Exception as error:  # listeners wait until the database is back
+                failure = error
+        self._note(failure)
 
     async def _poll_passes(self) -> None:
         reader = self._reader

@@ -5,6 +5,7 @@ Source: WHATWG HTML, section 9.2, "Server-sent events".
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from plate_cameras.control_room.rest.streams import OpenStreams, StreamedRespons
 from plate_cameras.store.finding.change_log import PAGE
 from plate_cameras.store.scope import Scope
 
+LOG = logging.getLogger(__name__)
 EVENT_STREAM = "text/event-stream"
 LAST_ID = "last-event-id"
 HEARTBEAT_S = 15.0
@@ -82,9 +84,15 @@ class View:
 
     def render(self, notices: Iterable[Notice]) -> bytes:
         """Return the events of the wanted cameras in the scope, as the server sends them."""
-        return b"".join(
-            notice.to_sse(self.scope) for notice in notices if self._shows(notice.camera)
-        )
+        return b"".join(self._render(notice) for notice in notices if self._shows(notice.camera))
+
+    def _render(self, notice: Notice) -> bytes:
+        """Return one event. A listener that comes again would meet one that fails again."""
+        try:
+            return notice.to_sse(self.scope)
+        except Exception:
+            LOG.exception("%s: its event %s is left out", notice.camera, notice.kind)
+            return b""
 
     def _shows(self, camera: str) -> bool:
         return self.scope.sees(camera) and (not self.cameras or camera in self.cameras)

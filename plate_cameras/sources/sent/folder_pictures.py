@@ -21,7 +21,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
 
-from orchestrator.errors import PictureError, ServerError
+from orchestrator.errors import ServerError
 from orchestrator.host.daemon_threads import DaemonThreads
 from orchestrator.host.text_lines import to_line
 from orchestrator.imaging.headers import check_file
@@ -244,7 +244,7 @@ def _may_grow(content: bytes) -> bool:
     """Tell whether a file lacks its end. The end of a thumbnail inside of it does not count."""
     try:
         return check_file(content, MAX_PIXELS).is_cut
-    except PictureError:
+    except Exception:  # mostly a PictureError; whatever it is, one file must not hold up others
         return True
 
 

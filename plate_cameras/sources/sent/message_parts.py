@@ -61,11 +61,14 @@ def parse_message(body: bytes, content_type: str) -> SentMessage:
     if not body.strip():
         raise PictureError("body: wanted a camera's message with a picture, got nothing")
     headers, message = _headers_of(f"content-type: {content_type}"), SentMessage()
-    if headers.get_content_maintype() == "multipart":
+    if headers.get_content_maintype() != "multipart":
+        _add(message, "body", body)
+        return message
+    try:
         for name, content in _split(body, str(headers.get_boundary() or "").encode()):
             _add(message, name, content)
-    else:
-        _add(message, "body", body)
+    except ValueError as error:  # of Python's parser, at names in strange encodings (RFC 2231)
+        raise MessageError(f"form: wanted headers with usual names, got: {error}") from error
     return message
 
 

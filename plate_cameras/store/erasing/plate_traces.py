@@ -40,14 +40,15 @@ class AllSteps:
 
     def __init__(self, job: str) -> None:
         self._job = job
-        self._errors: list[StoreError] = []
+        self._errors: list[Exception] = []
 
     def run(self, name: str, step: Callable[[], int | None]) -> int:
         """Run a step. Return what it has counted; 0 after an error, which is logged."""
         try:
             return step() or 0
-        except StoreError as error:
-            LOG.error("%s: %s: %s", self._job, name, error)
+        except Exception as error:  # whatever it is, the other steps may succeed
+            trace = None if isinstance(error, StoreError) else error
+            LOG.error("%s: %s: %s", self._job, name, error, exc_info=trace)
             self._errors.append(error)
             return 0
 
@@ -55,7 +56,7 @@ class AllSteps:
         """End the job.
 
         Raises:
-            StoreError: A step has failed; the first error.
+            Exception: A step has failed; the first error, mostly of the store.
         """
         if self._errors:
             raise self._errors[0]
@@ -94,7 +95,8 @@ def erase_from_passes(database: Database, text: str) -> None:
     quoted_text = f'"{text}"'  # as JSON has it; texts have letters and digits alone
 
     def change_pass(row: Any) -> dict[str, Any]:
-        return {"candidates": remove_text(row.candidates, text)}
+        candidates = row.candidates if isinstance(row.candidates, list) else []
+        return {"candidates": remove_text(candidates, text)}
 
     def change_reading(row: Any) -> dict[str, Any]:
         return change_pass(row) | ({"text": "", "score": 0.0} if row.text == text else {})

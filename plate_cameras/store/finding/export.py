@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Protocol
 
 from orchestrator.host.disk_files import open_private
-from plate_cameras.store.errors import StoreError, UnknownName
+from plate_cameras.store.errors import StoreError, StoreUnavailable, UnknownName
 from plate_cameras.store.finding.pass_query import PassDetails
 from plate_cameras.store.openings.gate_openings import GateOpening, to_line
 from plate_cameras.store.writing.pictures import PictureStore
@@ -21,6 +22,10 @@ from plate_cameras.store.writing.pictures import PictureStore
 PASSES = "passes.jsonl"
 OPENINGS = "openings.jsonl"
 PICTURES = "pictures"
+MISSING = "missing-pictures.txt"
+MAX_UNREADABLE = 10
+"""Most pictures in a row that cannot be read. After them, the storage counts as away."""
+LOG = logging.getLogger(__name__)
 
 
 class ExportTarget(Protocol):
@@ -65,6 +70,8 @@ def export_passes(
 ) -> int:
     """Write passes and their pictures. One pass after the other is in memory.
 
+    A file of the target names the pictures that are missing.
+
     Args:
         details: The passes.
         pictures: The store's pictures.
@@ -75,21 +82,23 @@ def export_passes(
         The number of passes.
 
     Raises:
-        StoreError: The target exists, or cannot be written.
+        StoreError: The target exists, or cannot be written; or the pictures' storage is away.
     """
-    count, digests = 0, set[str]()
+    count, reader = 0, _PictureReader(pictures)
     with _open(target) as files, TemporaryFile(dir=target.parent) as lines:
         for detail in details:
             count += 1
             lines.write(_to_pass_line(detail))
             for digest in (detail.found_pass.crop, detail.found_pass.frame):
-                if digest and digest not in digests and (picture := _read(pictures, digest)):
-                    files.write(f"{PICTURES}/{digest}.jpg", picture)
-                    digests.add(digest)
+                if digest and (picture := reader.read(digest)):
+                    files.write(_name_of(digest), picture)
         lines.seek(0)
         files.copy(PASSES, lines)
         if content := b"".join(map(to_line, openings)):
             files.write(OPENINGS, content)
+        if reader.missing:
+            reasons = [f"{_name_of(digest)}: {why}\n" for digest, why in reader.missing.items()]
+            files.write(MISSING, "".join(reasons).encode())
     return count
 
 
@@ -124,9 +133,43 @@ def _open(target: Path) -> Iterator[ExportTarget]:
         partial.unlink(missing_ok=True)
 
 
-def _read(pictures: PictureStore, digest: str) -> bytes | None:
-    """Return a picture; None when it was removed meanwhile."""
-    try:
-        return pictures.get(bytes.fromhex(digest))
-    except UnknownName:
-        return None
+class _PictureReader:
+    """Reads each picture once. One that cannot be read does not end the export.
+
+    Attributes:
+        missing: Reasons by the digests of pictures that could not be read.
+    """
+
+    def __init__(self, pictures: PictureStore) -> None:
+        self._pictures = pictures
+        self._digests = set[str]()
+        self._in_a_row = 0
+        self.missing: dict[str, str] = {}
+
+    def read(self, digest: str) -> bytes | None:
+        """Return a picture; None if it was read before, or cannot be read.
+
+        Raises:
+            StoreUnavailable: Many pictures in a row cannot be read.
+        """
+        if digest in self._digests:
+            return None
+        self._digests.add(digest)
+        try:
+            picture = self._pictures.get(bytes.fromhex(digest))
+        except UnknownName as error:
+            self.missing[digest] = str(error)
+            return None
+        except StoreUnavailable as error:
+            self._in_a_row += 1
+            if self._in_a_row == MAX_UNREADABLE:
+                raise
+            LOG.error("export: picture %s is missing: %s", digest, error)
+            self.missing[digest] = str(error)
+            return None
+        self._in_a_row = 0
+        return picture
+
+
+def _name_of(digest: str) -> str:
+    return f"{PICTURES}/{digest}.jpg"

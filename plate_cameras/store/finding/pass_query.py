@@ -8,6 +8,13 @@ from typing import Any
 
 from orchestrator.errors import ParameterError
 from plate_cameras.store.scope import EVERYTHING, Scope
+from plate_cameras.store.tables.json_values import (
+    read_column,
+    to_best,
+    to_crossings,
+    to_pairs,
+    to_texts,
+)
 
 LIMIT = 50
 MAX_PAGE = 1000
@@ -191,14 +198,21 @@ class PassDetails:
     neighbours: tuple[FoundPass, ...] = ()
 
 
+NO_BOX = (0.0, 0.0, 0.0, 0.0)
+NO_BEST = {"box": [*NO_BOX], "size_wh": [0, 0]}
+"""Stands for the best frame of a pass if it cannot be read."""
+
+
 def to_found_pass(row: Any) -> FoundPass:
-    """Return a row of the table of passes as a pass."""
+    """Return a row of the table of passes as a pass. What is damaged of it is left out."""
+    owner, best = f"pass {row['id']}", {"time_s": row["first_seen_s"], **NO_BEST}
     return FoundPass(
         **{
             **{name: row[name] for name in FoundPass.__dataclass_fields__},
-            "candidates": tuple((text, score) for text, score in row["candidates"]),
-            "zones": tuple(row["zones"]),
-            "crossings": tuple(row["crossings"]),
+            "candidates": read_column(owner, "candidates", row["candidates"], to_pairs) or (),
+            "zones": read_column(owner, "zones", row["zones"], to_texts) or (),
+            "crossings": read_column(owner, "crossings", row["crossings"], to_crossings) or (),
+            "best": read_column(owner, "best", row["best"], to_best) or best,
             "crop": row["crop"].hex() if row["crop"] else None,
             "frame": row["frame"].hex() if row["frame"] else None,
         }

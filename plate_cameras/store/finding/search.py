@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import (
+    NO_BOX,
     FoundPass,
     PassDetails,
     PassPage,
@@ -38,6 +39,7 @@ from plate_cameras.store.finding.search_statements import (
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import is_postgresql
+from plate_cameras.store.tables.json_values import read_column, to_box, to_pairs, to_texts
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
@@ -178,9 +180,16 @@ def find_list(connection: sa.Connection, name: str, scope: Scope) -> int:
     """
     statement = sa.select(lists.c.id, lists.c.groups).where(lists.c.name == name)
     row = connection.execute(statement).first()
-    if row is None or not scope.sees_list(name, row.groups):
+    if row is None or not scope.sees_list(name, read_owners(name, row.groups)):
         raise UnknownName(f"there is no list {name!r}")
     return int(row.id)
+
+
+def read_owners(name: str, groups: Any) -> tuple[str, ...]:
+    """Return the groups to which a list belongs; none for those who may see all cameras."""
+    if groups is None:  # a list of an earlier version
+        return ()
+    return read_column(f"list {name}", "groups", groups, to_texts) or ()
 
 
 def read_details(
@@ -228,8 +237,7 @@ def _read_neighbours(
 
 def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> PassDetails:
     """Return a pass with its readings and hits."""
-    columns = [column for column in readings.c if column.name not in ("pass_number", "position")]
-    of_pass = sa.select(*columns).where(readings.c.pass_number == found_pass.number)
+    of_pass = sa.select(readings).where(readings.c.pass_number == found_pass.number)
     rows = connection.execute(of_pass.order_by(readings.c.position)).mappings()
     hits = read_hits(connection, [found_pass.number], scope).get(found_pass.number, ())
     return PassDetails(found_pass, tuple(map(_to_reading, rows)), hits)
@@ -268,5 +276,9 @@ def _to_page(
 
 
 def _to_reading(row: Any) -> StoredReading:
-    pairs = tuple((text, score) for text, score in row["candidates"])
-    return StoredReading(**{**row, "candidates": pairs, "box": tuple(row["box"])})
+    """Return a row of the table of readings. What is damaged of it is left out."""
+    fields = {name: row[name] for name in StoredReading.__dataclass_fields__}
+    owner = f"a reading of pass {row['pass_number']}"
+    fields["candidates"] = read_column(owner, "candidates", row["candidates"], to_pairs) or ()
+    fields["box"] = read_column(owner, "box", row["box"], to_box) or NO_BOX
+    return StoredReading(**fields)

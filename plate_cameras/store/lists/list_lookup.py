@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
+from plate_cameras.store.tables.json_values import read_column, to_texts, warn_of_damage
 from plate_cameras.store.tables.schema import cameras, list_entries, lists
 
 
@@ -114,6 +115,13 @@ class ListEntry:
     valid_until_s: float | None = None
     edits: int = 0
 
+    @property
+    def is_whole(self) -> bool:
+        """False if a value is of another kind: SQLite stores any. Nothing can compare it."""
+        times = self.valid_from_s, self.valid_until_s
+        are_times = all(time_s is None or isinstance(time_s, (int, float)) for time_s in times)
+        return are_times and isinstance(self.edits, int) and isinstance(self.text, str)
+
     def is_valid(self, time_s: float) -> bool:
         starts, ends = self.valid_from_s, self.valid_until_s
         return (starts is None or starts <= time_s) and (ends is None or time_s < ends)
@@ -182,7 +190,10 @@ class ListLookup:
             connection: A transaction that holds no lock: a long list takes a second.
         """
         rows = connection.execute(sa.select(cameras.c.name, cameras.c.lists))
-        of_cameras = {row.name: row.lists for row in rows}
+        of_cameras = {
+            row.name: read_column(f"camera {row.name}", "lists", row.lists, to_texts) or ()
+            for row in rows
+        }
         loaded_lists: dict[int, LoadedList] = {}
         for row in connection.execute(sa.select(lists.c.id, lists.c.name, lists.c.revision)).all():
             loaded_list = self._shared.get(tuple(row)) or _load(connection, *row)
@@ -245,7 +256,12 @@ def current_entries(list_id: int) -> sa.Select[Any]:
 def read_entries(connection: sa.Connection, statement: sa.Select[Any]) -> Iterator[ListEntry]:
     """Return entries one by one; few of their rows are in memory."""
     with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
-        yield from (ListEntry(*row) for row in rows)
+        for row in rows:
+            entry = ListEntry(*row)
+            if entry.is_whole:
+                yield entry
+            else:
+                warn_of_damage(f"entry {entry.text!r}", "validity or edits")
 
 
 def _load(connection: sa.Connection, number: int, name: str, revision: int) -> LoadedList:

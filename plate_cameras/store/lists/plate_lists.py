@@ -12,7 +12,7 @@ from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 from plate_cameras.store.errors import ChangedMeanwhile, NameTaken, StoreError, UnknownName
 from plate_cameras.store.finding.pass_query import MAX_PAGE, Requester
-from plate_cameras.store.finding.search import find_list
+from plate_cameras.store.finding.search import find_list, read_owners
 from plate_cameras.store.finding.text_patterns import clean_text
 from plate_cameras.store.lists import list_editions
 from plate_cameras.store.lists.list_access import find_to_change, scope_of
@@ -93,7 +93,11 @@ class PlateLists:
         statement = sa.select(*columns, lists.c.groups).order_by(lists.c.name)
         with self._database.reading() as connection:
             rows = connection.execute(statement)
-            return [PlateList(*row) for *row, owners in rows if scope.sees_list(row[0], owners)]
+            return [
+                PlateList(*row)
+                for *row, groups in rows
+                if scope.sees_list(row[0], read_owners(row[0], groups))
+            ]
 
     def save(
         self, name: str, note: str, retention_days: float | None, requester: Requester | None = None

@@ -152,9 +152,14 @@ def read_recent(
     statement = sa.select(*COLUMNS, column.label("since_s")).where(
         column >= now_s - within_s, counts
     )
-    rows = connection.execute(statement.order_by(column)).mappings().all()
-    ages_s = [max(0.0, now_s - row["since_s"]) for row in rows]
-    return [*zip(_to_openings(rows), ages_s, strict=True)]
+    rows = connection.execute(statement.order_by(column)).mappings()
+    # SQLite stores any kind of value. A damaged time counts as now: no gate opens by it.
+    times_s = ((row, row["since_s"]) for row in rows)
+    ages_s = [
+        (row, max(0.0, now_s - since_s) if isinstance(since_s, (int, float)) else 0.0)
+        for row, since_s in times_s
+    ]
+    return [(_to_opening(row), age_s) for row, age_s in ages_s]
 
 
 def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tuple[GateOpening, ...]:
@@ -208,5 +213,8 @@ def _hide_foreign_lists(rows: Iterable[sa.RowMapping], scope: Scope) -> Iterator
 
 
 def _to_openings(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:
-    for row in rows:
-        yield GateOpening(**{name: row[name] for name in NAMES})
+    return map(_to_opening, rows)
+
+
+def _to_opening(row: sa.RowMapping) -> GateOpening:
+    return GateOpening(**{name: row[name] for name in NAMES})

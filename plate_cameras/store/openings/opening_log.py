@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import sqlalchemy as sa
 
+from plate_cameras.background_tasks import make_note
 from plate_cameras.clocks import unix_s
 from plate_cameras.store.erasing import erasures
 from plate_cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
@@ -64,6 +65,7 @@ class OpeningLog:
         self._root = root or folder
         self._file = folder / FILE
         self._rejected_file = folder / REJECTED
+        self._note = make_note(f"openings of gates stay in {self._file}")
 
     def write(self, openings: Sequence[GateOpening]) -> None:
         """Keep openings, those of the file first.
@@ -149,9 +151,22 @@ class OpeningLog:
     def replay(self) -> int:
         """Write the file's openings to the database. Return their number.
 
+        A fault in it is logged, and holds up nothing that comes after it.
+
         Raises:
             StoreError: The database or the file cannot be used.
         """
+        try:
+            count = self._replay()
+        except StoreError:
+            raise
+        except Exception as error:
+            self._note(error)
+            return 0
+        self._note(None)
+        return count
+
+    def _replay(self) -> int:
         if not self._file.exists():
             return 0
         with _open_alone(self._file) as file:

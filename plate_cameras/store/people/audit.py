@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import is_postgresql
+from plate_cameras.store.tables.json_values import read_column, to_table
 from plate_cameras.store.tables.schema import searches
 
 AUTOMATIC = "automatic"
@@ -78,8 +79,10 @@ def _find_latest(
     return None
 
 
-def _is_same(entry_query: Mapping[str, Any], query: Mapping[str, Any]) -> bool:
+def _is_same(entry_query: Any, query: Mapping[str, Any]) -> bool:
     """Tell whether a query is that of an entry. An automatic one may repeat a person's."""
+    if not isinstance(entry_query, dict):  # it is damaged
+        return False
     return query in (entry_query, {**entry_query, AUTOMATIC: True})
 
 
@@ -131,7 +134,12 @@ def read(connection: sa.Connection, query: AuditQuery, scope: Scope) -> list[Rec
         statement = statement.where(columns.number < query.before)
     if scope.groups:
         statement = statement.where(_is_within(connection, scope.groups))
-    return [RecordedSearch(**row) for row in connection.execute(statement).mappings()]
+    return [_to_search(row) for row in connection.execute(statement).mappings()]
+
+
+def _to_search(row: Any) -> RecordedSearch:
+    query = read_column(f"search {row['number']}", "query", row["query"], to_table)
+    return RecordedSearch(**{**row, "query": query or {}})
 
 
 def _is_within(connection: sa.Connection, groups: Sequence[str]) -> sa.ColumnElement[bool]:
@@ -139,8 +147,13 @@ def _is_within(connection: sa.Connection, groups: Sequence[str]) -> sa.ColumnEle
 
     Entries of callers who may see all cameras have no groups, and neither have old entries.
     """
-    each = sa.func.json_each(searches.c.groups).table_valued("value")
     if is_postgresql(connection):
-        each = sa.func.json_array_elements_text(searches.c.groups).table_valued("value")
+        is_list = sa.func.json_typeof(searches.c.groups) == "array"
+        elements = sa.func.json_array_elements_text
+    else:
+        is_list = sa.func.json_valid(searches.c.groups) == 1
+        elements = sa.func.json_each
+    entry_groups = sa.case((is_list, searches.c.groups), else_=sa.literal([], sa.JSON))
+    each = elements(entry_groups).table_valued("value")
     other = sa.exists().select_from(each).where(each.c.value.not_in(groups))
-    return sa.and_(sa.func.json_array_length(searches.c.groups) > 0, sa.not_(other))
+    return sa.and_(sa.func.json_array_length(entry_groups) > 0, sa.not_(other))

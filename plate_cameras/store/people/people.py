@@ -15,6 +15,7 @@ from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people import audit
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.json_values import read_column, to_texts
 from plate_cameras.store.tables.schema import people, sessions
 
 ROLES = ("viewer", "editor", "administrator")
@@ -190,8 +191,13 @@ class People:
 
 
 def to_person(row: Any) -> Person:
-    """Return the person of a row of the table."""
-    return Person(row["name"], row["role"], tuple(row["groups"]), row["is_disabled"])
+    """Return the person of a row of the table; a disabled viewer if the row is damaged."""
+    person = read_column(f"person {row['name']!r}", "role or groups", row, _read_person)
+    return person or Person(row["name"], ROLES[0], is_disabled=True)
+
+
+def _read_person(row: Any) -> Person:
+    return Person(row["name"], row["role"], to_texts(row["groups"]), row["is_disabled"])
 
 
 def _to_row(person: Person) -> dict[str, Any]:

@@ -83,7 +83,8 @@ class Sessions:
         )
         with self._database.reading() as connection:
             row = connection.execute(statement).mappings().first()
-        return to_person(row) if row else None
+        person = to_person(row) if row else None
+        return None if person is None or person.is_disabled else person
 
     def digests(self) -> frozenset[bytes]:
         """Return the digests of the tokens of all sessions that have not ended."""

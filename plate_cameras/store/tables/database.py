@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from orchestrator.errors import SettingsError
 from plate_cameras.store.tables.database_errors import map_errors, reject_value
+from plate_cameras.store.tables.json_values import read_json
 from plate_cameras.store.tables.postgresql_connections import (
     CONNECT_S,
     POOL_S,
@@ -250,16 +251,23 @@ def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
 
 
 def _create(address: sa.URL, options: dict[str, Any], **pool: Any) -> sa.Engine:
-    engine = sa.create_engine(address, connect_args=options, json_serializer=to_json, **pool)
+    as_json = {"json_serializer": to_json, "json_deserializer": read_json}
+    engine = sa.create_engine(address, connect_args=options, **as_json, **pool)
     event.listen(engine, "handle_error", reject_value)
     return engine
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
     connection.isolation_level = None  # `_begin_sqlite` begins the transactions
+    connection.text_factory = _decode
     connection.create_function("within_edits", 3, within_edits, deterministic=True)
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _decode(text: bytes) -> str:
+    """Return a text of SQLite. A damaged one is like no other, and does not fail its query."""
+    return text.decode(errors="replace")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

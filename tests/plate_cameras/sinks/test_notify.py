@@ -93,8 +93,9 @@ def test_pictures_can_be_left_out(inbox: Inbox, choice: str, count: int) -> None
     assert len(inbox.messages[0]["attachments"]) == count
 
 
-def test_a_picture_that_cannot_be_read_holds_up_no_message(inbox: Inbox) -> None:
-    fail = Mock(side_effect=StoreUnavailable("the database is away"))
+@pytest.mark.parametrize("error", [StoreUnavailable("the database is away"), KeyError("best")])
+def test_a_picture_that_cannot_be_read_holds_up_no_message(inbox: Inbox, error: Exception) -> None:
+    fail = Mock(side_effect=error)
     sink = Sink("guard", "notify", inbox.url, options={"language": "ru"})
     send(NotifyReceiver(sink, {}, fail), make_hit())
     assert inbox.messages[0]["message"].splitlines()[-1].startswith("Снимок")

@@ -16,6 +16,7 @@ import pytest
 from orchestrator.errors import ServerError
 from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.configuration import Camera
+from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.children import Child
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.status import Limits
@@ -25,16 +26,16 @@ ENDLESS = 10_000
 
 
 class TalkativeChild:
-    """A child that always has a message at the next turn of the event loop."""
+    """A child that always has a message of a camera at the next turn of the event loop."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    def __init__(self, camera: int = 0) -> None:
+        self.camera, self.count = camera, 0
         self.process = SimpleNamespace(pid=1, returncode=0)
 
     async def read(self) -> SimpleNamespace:
         self.count += 1
         await asyncio.sleep(60 if self.count > ENDLESS else 0)
-        return SimpleNamespace(id=0)
+        return SimpleNamespace(id=self.camera)
 
     def send(self, message: object) -> None:
         """Take a message."""
@@ -119,6 +120,22 @@ async def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
         assert (status.name, status.failures) == ("decoder 1", 1)
         assert "a message that cannot be read" in stream.status.last_error
         await stream.close()
+
+
+async def test_a_camera_whose_messages_cannot_be_used_gets_a_process_of_its_own(
+    children: Children, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: CameraStream, message: SimpleNamespace) -> None:
+        raise ValueError(f"a fault of camera {message.id}")
+
+    monkeypatch.setattr(CameraStream, "receive", fail)
+    numbers = children(lambda number: TalkativeChild(0 if number else 1))
+    async with Decoders(limits=Limits(first_pause_s=0.001, max_pause_s=0.001)) as decoders:
+        streams = [decoders.open(Camera(name, "rtsp://10.0.0.5/1")) for name in ("in", "out")]
+        while len(numbers) < 3:
+            await asyncio.sleep(0.001)
+        left, isolated = ([*group.streams.values()] for group in decoders.groups)
+        assert (left, isolated) == ([streams[1]], [streams[0]])
 
 
 async def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(

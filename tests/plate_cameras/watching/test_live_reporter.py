@@ -98,6 +98,13 @@ def test_states_and_stills_arrive(store: PassStore) -> None:
     assert store.live.still("gate").jpeg == make_frame("gate").jpeg
 
 
+def test_an_error_that_no_database_stores_hides_no_state(store: PassStore) -> None:
+    site = ReportedLoop(store)
+    site.loop.failure = "half a letter: \ud800"
+    site.run_until(lambda: "gate" in store.live.states())
+    assert store.live.states()["gate"].document["error"] == "half a letter:"
+
+
 def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: PassStore) -> None:
     site = ReportedLoop(store)
     configuration = Configuration((GATE,))

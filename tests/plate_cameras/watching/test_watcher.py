@@ -152,6 +152,25 @@ async def test_a_camera_that_cannot_be_opened_is_not_up_tells_why_and_is_tried_a
     await site.watcher.stop()
 
 
+async def test_a_camera_that_cannot_be_followed_stops_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make_tracker(tracker: RecordingTracker, camera: Camera) -> None:
+        RecordingTracker.__init__(tracker, camera)
+        if camera.name == "gate":
+            raise KeyError("a fault")
+
+    monkeypatch.setattr(BrokenTracker, "__init__", make_tracker)
+    site = ScriptedWatcher(make_stream(), make_stream("yard"), make_stream())
+    with pytest.raises(KeyError, match="a fault"):
+        await site.watcher.follow([GATE, YARD])
+    assert [loop.camera for loop in site.watcher.loops] == [YARD]
+    monkeypatch.undo()
+    await site.watcher.follow([GATE, YARD])
+    assert [loop.camera for loop in site.watcher.loops] == [GATE, YARD]
+    await site.watcher.stop()
+
+
 async def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> None:
     def fail(_: object) -> None:
         raise RuntimeError("no pipe")

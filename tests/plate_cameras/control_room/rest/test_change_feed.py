@@ -9,11 +9,15 @@ from contextlib import asynccontextmanager
 import pytest
 
 from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
+from plate_cameras.clocks import unix_s
 from plate_cameras.control_room.rest import change_feed
 from plate_cameras.control_room.rest.change_feed import MAX_WAITING, ChangeFeed, Listener, Notice
+from plate_cameras.control_room.rest.events import View
 from plate_cameras.control_room.rest.streams import OpenStreams
+from plate_cameras.store.finding.change_log import ChangeReader
 from plate_cameras.store.finding.pass_query import StoredHit
 from plate_cameras.store.scope import EVERYTHING, Scope
+from plate_cameras.store.writing.live_tables import CameraState
 from tests.plate_cameras.control_room.rest.rooms import RestRoom
 from tests.plate_cameras.store.stored_events import make_event
 
@@ -55,6 +59,15 @@ def test_an_event_is_sent_with_its_number_and_hits_of_own_lists(
     assert notice.to_sse(scope) == content + b"\n\n"
 
 
+def test_an_event_that_cannot_be_shown_hides_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_: tuple[StoredHit, ...]) -> bytes:
+        raise ValueError("a damaged pass")
+
+    notices = [Notice("pass.closed", "gate", fail, 1, 1), CAMERA]
+    assert View(EVERYTHING, frozenset()).render(notices) == CAMERA.to_sse(EVERYTHING)
+    assert "gate: its event pass.closed is left out" in caplog.text
+
+
 async def test_all_listeners_get_each_event_until_the_feed_ends(room: RestRoom) -> None:
     async with polling(room) as feed:
         with feed.listen() as first, feed.listen() as second:
@@ -77,6 +90,23 @@ async def test_states_that_cannot_be_shown_do_not_end_the_feed(
                 await asyncio.to_thread(room.store.write, [make_event(pass_id)], [])
                 assert [notice.kind for notice in await listener.next(10)] == ["pass.closed"]
     assert "live events wait" in caplog.text
+
+
+async def test_passes_that_cannot_be_read_do_not_end_the_events_of_cameras(
+    room: RestRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise KeyError("a damaged row")
+
+    monkeypatch.setattr(ChangeReader, "read", fail)
+    monkeypatch.setattr(change_feed, "CAMERAS_S", 0.0)
+    async with polling(room) as feed:
+        with feed.listen() as listener:
+            while not feed._cameras:
+                await asyncio.sleep(0.01)
+            state = CameraState("gate", "watcher-1", unix_s(), {"state": "playing"})
+            await asyncio.to_thread(room.store.live.write_states, [state])
+            assert [notice.kind for notice in await listener.next(10)] == ["camera"]
 
 
 async def test_a_listener_waits_no_longer_than_it_wants_and_a_slow_one_is_dropped() -> None:

@@ -100,6 +100,12 @@ def in_encoding(name: str) -> bytes:
 SHOT = ("shot", "image/jpeg", WHOLE)
 
 
+def named_by(parameter: str) -> tuple[str, bytes]:
+    """Return a form whose only part has a name in an encoding, as in RFC 2231."""
+    kind, body = form(SHOT)
+    return kind, body.replace(b'name="shot"; filename="shot"', parameter.encode())
+
+
 @pytest.mark.parametrize(
     ("kind_and_body", "error"),
     [
@@ -124,6 +130,16 @@ SHOT = ("shot", "image/jpeg", WHOLE)
         pytest.param((form(SHOT)[0], b"--other--"), "wanted parts", id="another boundary"),
         pytest.param((form(SHOT)[0], form(SHOT)[1][:-20]), "a closing one", id="cut off"),
         pytest.param((form(SHOT)[0], b"--boundary\r\nx\r\n--boundary--"), "headers", id="headers"),
+        *(
+            pytest.param(named_by(parameter), "headers with usual names", id=parameter[:30])
+            for parameter in (
+                "filename*=idna''%ff",
+                "filename*=a\0b''c",
+            )
+        ),
+        pytest.param(
+            ("multipart/form-data; boundary*=punycode''%ff", b"x"), "usual names", id="boundary"
+        ),
         pytest.param(as_json({"shot": "/9j/" + "A" * 300 + "!"}), "got none", id="base64"),
         pytest.param(("", WHOLE + b"\0" * 20_000_000), "at most 20000000 bytes", id="too large"),
     ],
