@@ -179,13 +179,14 @@ def test_a_request_that_is_not_understood_is_refused(members: dict, message: str
 
 
 NO_JSON = r"^JSON: .* at character \d+$"
+A_FILE = r"^body: wanted a request in JSON, got \d+ bytes that are none; .* /v1/recognize$"
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        pytest.param(b"", NO_JSON, id="nothing"),
-        pytest.param(b"\xff" * 1000, NO_JSON, id="junk"),
+        pytest.param(b"", A_FILE, id="nothing"),
+        pytest.param(b"\xff\xd8\xff" + b"{" * 2000, A_FILE, id="a picture"),
         pytest.param(b"[" * 100_000, NO_JSON, id="deep"),
         pytest.param(b'{"inputs": [NaN]}', NO_JSON, id="no number"),
         pytest.param(b'{"id": "\\ud800"}', NO_JSON, id="half a character"),
