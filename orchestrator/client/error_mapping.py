@@ -41,7 +41,7 @@ UNCONNECTED = {
 """Why no connection was made, by words of the system and of gRPC."""
 OTHER_PROTOCOLS = {
     "wrong version number": "what is no TLS; for HTTP without TLS write http://host:port",
-    "http1.x server": "HTTP/1.1, which is no gRPC; for HTTP write http://host:port",
+    "failed parsing http/2": "what is no gRPC; for HTTP write http://host:port",
 }
 """What a port speaks that was addressed by the wrong scheme, by words of OpenSSL and of gRPC."""
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")

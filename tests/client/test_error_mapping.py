@@ -26,7 +26,6 @@ from orchestrator import (
     PlateError,
     Plates,
     RequestError,
-    ServerError,
 )
 from orchestrator.client.aio_http import as_python_errors
 from orchestrator.client.error_mapping import RejectedError, parse_retry_after, translate_errors
@@ -294,23 +293,3 @@ def test_a_path_in_the_url_is_named_where_nothing_is_there(status, url: str, hin
         raise RejectedError("no such path", status, ErrorResponse(int(status)))
     assert str(failure.value).endswith(hint or "no such path")
     assert ("The URL has the path" in str(failure.value)) is bool(hint)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "message"),
-    [
-        pytest.param("https", "got what is no TLS; for HTTP without TLS write http://", id="TLS"),
-        pytest.param("grpc", "got HTTP/1.1, which is no gRPC; for HTTP write http://", id="gRPC"),
-    ],
-)
-def test_a_port_of_http_under_another_scheme_is_told(scheme: str, message: str) -> None:
-    def refuse(connection: socket.socket) -> None:
-        connection.recv(65_536)  # bytes that are not read would reset the connection
-        connection.sendall(reply(400, b"{}"))
-
-    with (
-        listening(refuse) as url,
-        PlateClient(f"{scheme}://{url}", timeout_s=5) as client,
-        pytest.raises(ServerError, match=message),
-    ):
-        client.recognize(b"a picture")

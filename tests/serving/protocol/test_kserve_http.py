@@ -179,14 +179,13 @@ def test_a_request_that_is_not_understood_is_refused(members: dict, message: str
 
 
 NO_JSON = r"^JSON: .* at character \d+$"
-A_FILE = r"^body: wanted a request in JSON, got \d+ bytes that are none; .* /v1/recognize$"
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        pytest.param(b"", A_FILE, id="nothing"),
-        pytest.param(b"\xff\xd8\xff" + b"{" * 2000, A_FILE, id="a picture"),
+        pytest.param(b"", "wanted a request in JSON, got 0 bytes", id="nothing"),
+        pytest.param(b"\xff\xd8" + b"{" * 2000, "file alone goes to /v1/recognize", id="a picture"),
         pytest.param(b"[" * 100_000, NO_JSON, id="deep"),
         pytest.param(b'{"inputs": [NaN]}', NO_JSON, id="no number"),
         pytest.param(b'{"id": "\\ud800"}', NO_JSON, id="half a character"),
