@@ -9,6 +9,7 @@ import numpy.typing as npt
 from tritonclient.http import InferenceServerClient, InferInput
 
 from examples.bls import REPOSITORY
+from orchestrator.errors import PictureError
 from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.imaging.files import Bgr
 from orchestrator.serving.supervisor.local_server import own_server
@@ -39,4 +40,7 @@ def main(paths: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except (OSError, PictureError) as error:
+        sys.exit(str(error))

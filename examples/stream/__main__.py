@@ -12,6 +12,7 @@ from typing import Any
 import av
 import numpy as np
 from tritonclient.grpc import InferenceServerClient, InferInput
+from tritonclient.utils import InferenceServerException
 
 from orchestrator.imaging.files import Bgr
 from orchestrator.serving.supervisor.local_server import own_server
@@ -74,4 +75,7 @@ def main(paths: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except (OSError, InferenceServerException) as error:
+        sys.exit(str(error))

@@ -55,4 +55,5 @@ def draw_canary(weights: Path, formats: Path | None = None) -> None:
     try:
         import_module(CANARIES).write_canary(weights, import_module(COUNTRY).country_of(file))
     except (PlateError, OSError) as error:
-        typer.echo(f"there is none: {error}", err=True)
+        hint = "a renderer that lies elsewhere is found by --formats FILE, the file beside it"
+        typer.echo(f"none was drawn: {error}; {hint}", err=True)

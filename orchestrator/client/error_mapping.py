@@ -39,6 +39,11 @@ UNCONNECTED = {
     "network is unreachable": "the network is unreachable",
 }
 """Why no connection was made, by words of the system and of gRPC."""
+OTHER_PROTOCOLS = {
+    "wrong version number": "what is no TLS; for HTTP without TLS write http://host:port",
+    "failed parsing http/2": "what is no gRPC; for HTTP write http://host:port",
+}
+"""What a port speaks that was addressed by the wrong scheme, by words of OpenSSL and of gRPC."""
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
 """Messages of a server that lost a worker or is stopping. A load balancer that lost its server
 during a call sends the last status. With any status they mean that another server would have
@@ -147,7 +152,8 @@ def _describe_silence(url: str, reason: str) -> str:
     for pattern, description in UNCONNECTED.items():
         if pattern in words:
             return f"cannot connect to {url}: {description}. Is the server running? (plates serve)"
-    return f"{url}: wanted an answer, got {reason}"
+    spoken = (protocol for pattern, protocol in OTHER_PROTOCOLS.items() if pattern in words)
+    return f"{url}: wanted an answer, got {next(spoken, reason)}"
 
 
 def _describe_untrusted(url: str, reason: str) -> str:

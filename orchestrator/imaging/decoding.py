@@ -85,6 +85,11 @@ def check_picture(picture: Array, *, max_pixels: int) -> Array:
     Raises:
         PictureError: It is not.
     """
+    if not hasattr(picture, "dtype"):
+        raise PictureError(
+            "input__0: wanted a UINT8 picture of shape [height, width, 3], "
+            f"got {type(picture).__name__}; read_picture makes a picture of a file"
+        )
     is_numpy = isinstance(picture, np.ndarray)  # the text of its type takes long
     is_uint8 = picture.dtype == np.uint8 if is_numpy else str(picture.dtype) == "torch.uint8"
     if not is_uint8 or picture.ndim != 3 or picture.shape[2] != 3:

@@ -46,7 +46,7 @@ def test_none_is_drawn_without_a_renderer_or_a_checkout(
     formats.write_text(formats.read_text().replace("workshop.rendering.russia:draw", ""))
     list_sums(weights_without_canary)
     workshop.draw_canary(weights_without_canary)
-    assert "there is none: " in capsys.readouterr().err
+    assert "none was drawn: " in capsys.readouterr().err
     monkeypatch.setattr(workshop, "is_checkout", lambda: False)
     workshop.draw_canary(weights_without_canary)
     assert not has_canary(weights_without_canary)

@@ -88,7 +88,16 @@ def test_a_certificate_of_another_host_is_an_error(
         recognize(url)
 
 
-def test_a_server_without_tls_is_an_error(trust, recognize, certificate: PemFiles) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        pytest.param("https", "got what is no TLS; for HTTP without TLS write http://", id="TLS"),
+        pytest.param("grpc", "got what is no gRPC; for HTTP write http://", id="gRPC"),
+    ],
+)
+def test_plain_http_under_another_scheme_is_an_error(
+    trust, recognize, certificate: PemFiles, scheme: str, message: str
+) -> None:
     trust(certificate.chain)
 
     def answer_in_clear(connection: socket.socket) -> None:
@@ -97,9 +106,9 @@ def test_a_server_without_tls_is_an_error(trust, recognize, certificate: PemFile
 
     with (
         listening(answer_in_clear) as address,
-        pytest.raises(ServerError, match=r"wanted an answer, got .*(?i:wrong.version)"),
+        pytest.raises(ServerError, match=f"wanted an answer, {message}"),
     ):
-        recognize(f"https://{address}")
+        recognize(f"{scheme}://{address}")
 
 
 def test_a_response_is_read_after_the_server_has_closed(trust, certificate: PemFiles) -> None:

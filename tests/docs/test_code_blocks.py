@@ -34,6 +34,7 @@ NOT_RUN = {
 PROGRAMS = {
     "apt": "changes the system",
     "apt-get": "changes the system",
+    "base64": "of the system",
     "cat": "of the system",
     "cd": "of the shell",
     "chmod": "of the system",
@@ -53,6 +54,7 @@ PROGRAMS = {
     "mv": "of the system",
     "openssl": "of the system",
     "pip": "changes the environment",
+    "printf": "of the shell",
     "promtool": "needs Prometheus",
     "rm": "of the system",
     "sha256sum": "run by tests/integration/shared_server/test_docs.py for the weights",

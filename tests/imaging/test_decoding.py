@@ -1,6 +1,7 @@
 import io
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import cv2
 import numpy as np
@@ -75,6 +76,12 @@ class TestDecode:
 )
 def test_a_tensor_that_is_no_picture_is_refused(picture: torch.Tensor) -> None:
     with pytest.raises(PictureError, match=r"wanted a UINT8 picture .* got torch"):
+        check_picture(picture, max_pixels=100)
+
+
+@pytest.mark.parametrize("picture", ["car.jpg", b"", None])
+def test_a_file_or_nothing_is_no_picture(picture: Any) -> None:
+    with pytest.raises(PictureError, match=r"got (str|bytes|NoneType); read_picture makes"):
         check_picture(picture, max_pixels=100)
 
 

@@ -206,6 +206,9 @@ def _find_renderer(renderer: str, folder: Path) -> Renderer:
     file = folder / f"{name}.py"
     try:
         module = _run(file) if file.is_file() else importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        reason = _format_error(error) if error.name != name else f"no such module, and no {file}"
+        raise SettingsError(f"renderer: wanted the module {name}, got {reason}") from error
     except (Exception, SystemExit) as error:  # a module may raise anything while it is run
         reason = _format_error(error)
         raise SettingsError(f"renderer: wanted the module {name}, got {reason}") from error

@@ -108,7 +108,8 @@ def prepare_device(device: Device, threads: int) -> torch.device:
     import numpy as np
     import torch
 
-    np.finfo(np.float64)  # a first call after the next line would warn of missing subnormals
+    for kind in (np.float32, np.float64):
+        np.finfo(kind)  # a first call after the next line would warn of missing subnormals
     torch.set_flush_denormal(True)  # subnormal numbers make a CPU many times slower
     cv2.setNumThreads(1)
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))

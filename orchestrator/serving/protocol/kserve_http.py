@@ -37,6 +37,8 @@ its size in memory. A picture of 1920x1080 as nested lists has 2.1 million lists
 MAX_JSON_HEAD_BYTES = 4096
 """Bytes in which JSON says that bytes of tensors follow it."""
 
+STARTS_OF_JSON = (b"{", b"[", b'"')
+
 
 @dataclass(frozen=True)
 class HttpInferenceRequest:
@@ -104,8 +106,13 @@ def _load_all(body: bytes) -> Any:
     """Load a body that is all JSON.
 
     Raises:
-        RequestError: The JSON is damaged, or bytes of tensors follow it without their header.
+        RequestError: The body is no JSON, or bytes of tensors follow it without their header.
     """
+    if not body[:MAX_JSON_HEAD_BYTES].lstrip().startswith(STARTS_OF_JSON):
+        raise RequestError(
+            f"body: wanted a request in JSON, got {len(body)} bytes that are none; "
+            "a picture's file alone goes to /v1/recognize"
+        )
     try:
         return _load(body, len(body))
     except RequestError as error:

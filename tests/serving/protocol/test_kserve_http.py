@@ -184,8 +184,8 @@ NO_JSON = r"^JSON: .* at character \d+$"
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        pytest.param(b"", NO_JSON, id="nothing"),
-        pytest.param(b"\xff" * 1000, NO_JSON, id="junk"),
+        pytest.param(b"", "wanted a request in JSON, got 0 bytes", id="nothing"),
+        pytest.param(b"\xff\xd8" + b"{" * 2000, "file alone goes to /v1/recognize", id="a picture"),
         pytest.param(b"[" * 100_000, NO_JSON, id="deep"),
         pytest.param(b'{"inputs": [NaN]}', NO_JSON, id="no number"),
         pytest.param(b'{"id": "\\ud800"}', NO_JSON, id="half a character"),

@@ -16,6 +16,7 @@ from orchestrator.serving.gateway.http.labels import LABELS
 FIELDS = ("picture", "upload", "image", "file")
 """Names of a picture's field: ours, and those of other services for plates."""
 FIELDS_TEXT = f"{', '.join(FIELDS[:-1])} or {FIELDS[-1]}"
+LABELS_TEXT = " and ".join(LABELS)
 MAX_NAME_CHARACTERS = 100  # characters of a file's name in the answer
 MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046, section 5.1.1
 MAX_HEADERS = 8  # in each part; browsers and curl send two
@@ -192,7 +193,8 @@ class _Reader:
         is_known = self._name in (*self._fields.pictures, *self._fields.labels)
         if disposition != b"form-data" or not is_known:
             raise FormError(
-                f"form: wanted fields named {FIELDS_TEXT}, got {sanitize(self._name)!r}"
+                f"form: wanted fields named {FIELDS_TEXT}, and the labels {LABELS_TEXT}, "
+                f"got {sanitize(self._name)!r}; parameters go into the query"
             )
         if self._name in self.labels:
             raise FormError(f"form: wanted {self._name} once, got it again")

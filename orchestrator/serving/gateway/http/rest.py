@@ -67,7 +67,7 @@ FILE = "application/octet-stream"
 OF_CURL = "application/x-www-form-urlencoded"
 UNSAID = ("", FILE, OF_CURL)
 """Content types that carry no information. curl sends the last one with any bytes."""
-CURL_HINT = "; curl sends files unchanged with --data-binary, not with -d"
+CURL_HINT = "; with curl write --data-binary @FILE: -d changes files, without @ the name is sent"
 OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
 """Errors that are not about one picture, but about the service, the quota or the query."""
 MAX_ID_CHARACTERS = 128

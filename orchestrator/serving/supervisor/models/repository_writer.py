@@ -233,7 +233,8 @@ def _check_target(source: ModelSource, target: Path) -> None:
     ]
     if added_versions:
         raise SettingsError(
-            f"{message} one with {added_versions[0]}, which was added since and would go"
+            f"{message} one with {added_versions[0]}, which was added since and would be lost; "
+            "remove it, and add it again afterwards"
         )
 
 

@@ -44,7 +44,8 @@ def upgrade(database: Database) -> None:
         else:
             wanted_revision = " or ".join(revisions)
             raise StoreError(
-                f"tables: wanted revision {wanted_revision}, got {revision}; see CHANGELOG.md"
+                f"tables: wanted revision {wanted_revision}, got {revision}; another version of "
+                "plates wrote them: docs/upgrade.md says how to go back"
             )
 
 

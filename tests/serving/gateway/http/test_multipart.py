@@ -45,7 +45,11 @@ def test_labels_are_no_pictures_and_may_be_anywhere() -> None:
         (form(), "form: wanted 1 to 4 fields named picture, got none"),
         (b"no form", "got a damaged one"),
         (part(b"cut off"), "wanted its closing boundary"),
-        (text("photo", b""), "wanted fields named picture, upload, image or file, got 'photo'"),
+        (
+            text("max_plates", b"3"),
+            "wanted fields named picture, upload, image or file, and the labels camera_id and "
+            "timestamp, got 'max_plates'; parameters go into the query",
+        ),
         (form(text("image", b""), text("file", b"")), "fields of one name, got image and file"),
         (form(text("camera_id", b"1")), "named picture, got none"),
         (text("camera_id", b"1") * 2, "wanted camera_id once, got it again"),

@@ -63,7 +63,7 @@ BOTH = pytest.mark.parametrize("ask", [recognize_with, read_with])
             "application/x-www-form-urlencoded",
             (),
             PictureError,
-            "got .* with --data-binary, not with -d",
+            "got .* with curl write --data-binary @FILE",
         ),
     ],
     ids=["empty", "label", "JSON", "text", "another form", "changed by curl"],
