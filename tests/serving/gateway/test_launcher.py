@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
 from orchestrator.host.heartbeat import State
 from orchestrator.serving.gateway import gateway_process, launcher
@@ -96,6 +97,7 @@ def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
 ) -> None:
     """The processes get no secrets, write no core dumps, and have their own sessions."""
     assert gateway.monitor()
+    assert gateway.counts.folder.parent == SHM
     until(lambda: [file.stat().st_size > 0 for file in tmp_path.iterdir()] == [True] * 2, "both")
     assert {int(file.name) for file in tmp_path.iterdir()} == {*pids(gateway)}
     about = {"cores": [1, 1], "key": None, "folder": str(launcher.PACKAGES), "session": True}
