@@ -81,6 +81,8 @@ class Gateway:
             worker.end()
         numbers = [i for i, worker in enumerate(self.workers) if not worker.is_running()]
         if len(numbers) == len(self.workers):
+            for worker in self.workers:
+                logger.error("process %d of the gateway ended: %s", worker.pid, worker.reason())
             return False
         for number in numbers:
             self._replace(number)

@@ -161,12 +161,18 @@ def test_a_process_that_replaces_another_knows_where_triton_is(
     assert event_from_json(file.read_text()) == MOVED
 
 
-def test_a_gateway_without_any_of_its_processes_must_be_restarted(gateway: Gateway) -> None:
+def test_a_gateway_without_any_of_its_processes_must_be_restarted(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture
+) -> None:
     for worker in gateway.workers:
         worker.process.kill()
     for worker in gateway.workers:
         worker.process.wait()
     assert not gateway.monitor()
+    assert caplog.messages == [
+        f"process {pid} of the gateway ended: it left no message (exit status -9)"
+        for pid in pids(gateway)
+    ]
 
 
 def test_a_process_that_ends_again_and_again_leaves_the_others_alone(
