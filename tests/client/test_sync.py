@@ -93,16 +93,6 @@ def fault_of(recognize: Callable[..., Plates]) -> Callable[[str], PlateError]:
             "got (Incomplete|Response payload is not completed)",
             id="half-a-body",
         ),
-        pytest.param(
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc",
-            "got (ValueError|what is no HTTP)",
-            id="a-chunk-of-negative-size",
-        ),
-        pytest.param(
-            answer_of([{**outputs()[0], "shape": [1, 4], "data": [10**400, 0, 0, 0]}]),
-            "got what is no answer of plate_recognition",
-            id="a-number-that-does-not-fit",
-        ),
         pytest.param(reply(502, PAGE), r"got HTTP 502 \(request", id="bad-gateway"),
         pytest.param(reply(404, b'{"error": "Not Found"}'), "got Not Found", id="another-path"),
         pytest.param(

@@ -178,11 +178,9 @@ class Output:
         if not 0 <= options.min_score <= 1:  # NaN
             raise SettingsError(f"min_score: wanted 0 to 1, got {options.min_score}")
         targets = [*options.tables, *([STANDARD_OUTPUT] if options.as_json else [])]
-        if targets.count(STANDARD_OUTPUT) > 1:
-            raise SettingsError("standard output: wanted one kind of results on it, got two")
-        files = [path.resolve() for path in options.tables if path]
+        files = [path.resolve() for path in targets if path]  # standard output is one of them
         if len({*files}) < len(files):
-            raise SettingsError("results: wanted another file for each kind, got one file for two")
+            raise SettingsError("results: wanted another file for each kind, got one for two")
         if options.resume and STANDARD_OUTPUT in targets and not options.as_json:
             raise SettingsError("--resume: wanted a file to go on with, got standard output")
         if options.parquet == STANDARD_OUTPUT:
