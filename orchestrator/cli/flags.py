@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import signal
 import sys
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli.standard_streams import say
+from orchestrator.cli.standard_streams import discard_output, say
 from orchestrator.errors import PlateError
 from orchestrator.host.distribution import explain_missing_package
 from orchestrator.networks.options import Device as Device
@@ -97,7 +98,8 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
         say(f"plates: {error}", err=True)
         raise typer.Exit(2) from error
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        say(f"plates: {error.filename}: cannot be used: {error.strerror}", err=True)
+        name = error.filename or discard_output()
+        say(f"plates: {name}: cannot be used: {error.strerror}", err=True)
         raise typer.Exit(2) from error

@@ -31,3 +31,14 @@ def say(message: str, *, err: bool = False) -> None:
             sys.stderr = nowhere
         else:
             sys.stdout = nowhere
+
+
+def discard_output() -> str:
+    """Discard what is still to be written to standard output, which is full; return its name.
+
+    Else Python would try once more at its end, and fail.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return "standard output"

@@ -13,6 +13,7 @@ from pathlib import Path
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.standard_streams import say
 from orchestrator.cli.workshop import draw_canary
+from orchestrator.contract import SHM
 from orchestrator.errors import SettingsError
 from orchestrator.host.canary import CANARY_FILES, has_canary
 from orchestrator.host.loopback import reach
@@ -55,7 +56,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         with (
             suppress(KeyboardInterrupt),  # Ctrl-C stops them
             keep_models(options) as models,
-            keep_folder("metrics-") as metrics,
+            keep_folder("metrics-", SHM) as metrics,
         ):
             if gateway:
                 gateway = replace(_fit_models(gateway, models), worker_metrics=metrics)

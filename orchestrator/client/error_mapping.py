@@ -24,6 +24,7 @@ from orchestrator.errors import (
     RequestError,
     ServerError,
 )
+from orchestrator.host.text_lines import to_line
 
 UNREADABLE = "unreadable"
 """Status for a response that is not an answer of the inference protocol."""
@@ -69,6 +70,8 @@ TOO_LARGE_ANSWER = "client: received message larger"
 TOO_LARGE = re.compile(r"(?:message|body)(?:: wanted| larger than| exceeds)|http2.* 413\b")
 """Pattern of messages for a call that is too large, from our gateway, from gRPC in its languages,
 and from a proxy. They have the status of a full server, or UNKNOWN."""
+MAX_MESSAGE = 2000
+"""Largest number of characters of a server's message: a proxy may send anything."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 GRPC_ERRORS = (grpc.aio.BaseError, grpc.FutureTimeoutError, grpc.FutureCancelledError)
 FOREIGN = (HTTPError, HTTPException, OSError, *GRPC_ERRORS)
@@ -174,7 +177,8 @@ def _classify(
     error: InferenceServerException, url: str, timeout_s: float
 ) -> tuple[type[PlateError], str]:
     """Return the class and the message of our error for one of tritonclient."""
-    status, message = str(error.status() or ""), str(error.message() or "")
+    status = str(error.status() or "")
+    message = to_line(str(error.message() or ""), MAX_MESSAGE)
     words = message.lower()
     is_unreachable = status == "StatusCode.UNAVAILABLE" and any(word in words for word in NO_ANSWER)
     is_dying = any(word in words for word in DYING)

@@ -6,14 +6,14 @@ import contextlib
 import queue
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from http.client import RemoteDisconnected
 from typing import Any
 
 from urllib3 import HTTPConnectionPool, HTTPResponse, Timeout
 from urllib3.connection import HTTPConnection
-from urllib3.exceptions import NewConnectionError
+from urllib3.exceptions import NewConnectionError, ProtocolError
 
 from orchestrator.client.inference import HttpResponse, OutgoingRequest, check_size
 from orchestrator.client.sockets import TimedSocket, open_socket, start_tls
@@ -75,6 +75,19 @@ class TimedConnection(HTTPConnection):
         return super().getresponse()
 
 
+@contextlib.contextmanager
+def _knowing_chunks() -> Iterator[None]:
+    """Report a chunk of negative size like every other damage; urllib3 passes on its ValueError.
+
+    Raises:
+        ProtocolError: The server sent such a chunk.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise ProtocolError(str(error)) from error
+
+
 class OpenStream:
     """A response whose body is read piece by piece, over a connection of its own.
 
@@ -105,7 +118,8 @@ class OpenStream:
             HTTPError: No byte came for `silent_s`, or the connection is lost.
         """
         self._sock.settimeout(silent_s)
-        return self._response.read1()
+        with _knowing_chunks():
+            return self._response.read1()
 
     def abort(self) -> None:
         """End a read in another thread."""
@@ -169,9 +183,10 @@ class ConnectionPool(HTTPConnectionPool):
         )
         try:
             body = bytearray()
-            for part in response.stream(PIECE_BYTES, decode_content=False):
-                body += part
-                check_size(body)
+            with _knowing_chunks():
+                for part in response.stream(PIECE_BYTES, decode_content=False):
+                    body += part
+                    check_size(body)
         except BaseException:
             response.close()  # with its connection, on which the rest would come
             raise

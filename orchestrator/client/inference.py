@@ -29,7 +29,9 @@ from orchestrator.imaging.files import Bgr
 HEADER = "Inference-Header-Content-Length"
 COMMON = {401, 413, 429, 503}
 """Statuses that a load balancer may send with its own page, with the same meaning as Triton's."""
-DECODING_ERRORS = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
+DECODING_ERRORS = (
+    AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError, struct.error,
+)  # fmt: skip
 """Errors that tritonclient raises for an invalid answer, because it trusts servers."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Largest answer that a client takes; one with a thousand plates has a megabyte."""

@@ -30,7 +30,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LockedFolder:
-    """A folder in TMPDIR. Its maker removes it with `remove`, or else the next service does.
+    """A folder in TMPDIR, or in another folder.
+
+    Its maker removes it with `remove`, or else the next service does.
 
     The folder itself is locked, so that programs that clean up /tmp leave it alone, too;
     systemd-tmpfiles asks for that.
@@ -46,13 +48,17 @@ class LockedFolder:
     _locks: ExitStack = field(repr=False)
 
     @classmethod
-    def make(cls, kind: str = "") -> LockedFolder:
+    def make(cls, kind: str = "", parent: Path | None = None) -> LockedFolder:
         """Make the folder; its name begins with `plates-` and its kind.
+
+        Args:
+            kind: A part of its name.
+            parent: The folder for it; None means TMPDIR.
 
         Raises:
             OSError: There is no space for it, or it cannot be locked.
         """
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}"))
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=parent))
         stack = ExitStack()
         try:
             hold(stack, os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
@@ -106,10 +112,14 @@ def is_same(path: Path, descriptor: int) -> bool:
     return os.path.samestat(stat, os.fstat(descriptor)) and stat.st_uid == os.geteuid()
 
 
-def remove_left_folders() -> None:
-    """Remove the folders whose owner has ended, and end its children if they still run."""
+def remove_left_folders(parent: Path | None = None) -> None:
+    """Remove the folders whose owner has ended, and end its children if they still run.
+
+    Args:
+        parent: The folder that has them; None means TMPDIR.
+    """
     with suppress(OSError):  # no TMPDIR, or one that may not be read
-        for mark in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{MARK}"):
+        for mark in (parent or Path(tempfile.gettempdir())).glob(f"{PREFIX}*/{MARK}"):
             with suppress(OSError), ExitStack() as stack:  # its owner lives, or it is being removed
                 _remove_left(mark, stack)
 

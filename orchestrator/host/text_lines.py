@@ -25,10 +25,10 @@ def decode(content: bytes, errors: str = "strict") -> str:
     return content.decode(encoding, errors)
 
 
-def to_line(text: str) -> str:
+def to_line(text: str, max_characters: int = MAX_CHARACTERS) -> str:
     """Return a text as one line of printable characters, cut where it is too long."""
     printable = "".join(
-        letter if letter.isprintable() else " " for letter in text[: 2 * MAX_CHARACTERS]
+        letter if letter.isprintable() else " " for letter in text[: 2 * max_characters]
     )
     line = " ".join(printable.split())
-    return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 3] + "..."
+    return line if len(line) <= max_characters else line[: max_characters - 3] + "..."

@@ -12,6 +12,7 @@ import re
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ BASE64_OF = (b"/9j/", b"_9j_", b"iVBOR", b"UklGR", b"Qk", b"data:")
 """Prefixes of the base64 text of a JPEG, PNG, WebP or BMP file, bare or as a data URL. No file of
 these formats itself begins so."""
 DATA_URL = re.compile(rb"data:image/[\w.+-]+;base64,")
+MAX_FILE_MB = 512
+"""Largest file that is read, in MiB. A BMP of the most pixels that servers take has 143."""
+PIECE_BYTES = 1 << 20
 MAX_NAME_CHARACTERS = 100  # characters of a path in a message
 LINE_BREAKS = b"\r\n"
 FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
@@ -53,13 +57,34 @@ def read_file(path: str | Path) -> bytes:
     """Return the bytes of a file.
 
     Raises:
-        PictureError: The file cannot be read.
+        PictureError: The file cannot be read, or is too large.
     """
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            return read_all(file, f"{shorten(path)}: ")
     except (OSError, ValueError) as error:  # ValueError: a null byte
         reason = getattr(error, "strerror", None) or error
         raise PictureError(f"{shorten(path)}: cannot be read: {reason}") from error
+
+
+def read_all(file: BinaryIO, prefix: str = "") -> bytes:
+    """Return the bytes of an open file, which may be a device or a stream without an end.
+
+    Args:
+        file: The open file.
+        prefix: Beginning of the error's message.
+
+    Raises:
+        PictureError: It is too large.
+        OSError: It cannot be read.
+    """
+    parts, size = list[bytes](), 0
+    while part := file.read(PIECE_BYTES):
+        size += len(part)
+        if size > MAX_FILE_MB << 20:
+            raise PictureError(f"{prefix}wanted a file of up to {MAX_FILE_MB} MB, got a larger one")
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def shorten(path: str | Path) -> str:

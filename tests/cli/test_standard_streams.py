@@ -10,6 +10,16 @@ SAYS = """
 from orchestrator.cli.standard_streams import say
 say('ready', err={err}); say('on', err={err})
 """
+PRINTS = """
+import typer
+from orchestrator.cli.flags import show_errors
+
+def main() -> None:
+    with show_errors(verbose=False):
+        typer.echo("A123BC77")
+
+typer.run(main)
+"""
 OPENS = """
 import os
 from orchestrator.cli.standard_streams import open_closed_streams
@@ -27,6 +37,16 @@ def test_a_full_disk_ends_nothing(*, err: bool) -> None:
             [sys.executable, "-c", SAYS.format(err=err)], check=False, **streams
         )
     assert process.returncode == 0
+
+
+def test_results_for_which_there_is_no_space_are_told_in_one_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [sys.executable, "-c", PRINTS],
+            check=False, stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    sentence = "plates: standard output: cannot be used: No space left on device\n"
+    assert (process.returncode, process.stderr) == (2, sentence)
 
 
 def test_a_reader_that_hung_up_ends_nothing() -> None:

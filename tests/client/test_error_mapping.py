@@ -92,6 +92,11 @@ def test_a_rejection_has_the_class_of_its_fault_and_the_message_of_the_server(
     assert str(fault) == f"{message.removeprefix('[request id: 1f2e] ')} (request 1f2e)"
 
 
+def test_the_message_of_a_server_is_one_line_of_bounded_length() -> None:
+    message = str(fault_of("no\n\x1b[31m" * 10_000, "400")).removesuffix(" (request 1f2e)")
+    assert (message.isprintable(), len(message)) == (True, 2000)
+
+
 def test_a_rejected_key_is_no_fault_of_the_picture() -> None:
     assert type(fault_of("encoded_image: wanted a key", "401")) is RequestError
 

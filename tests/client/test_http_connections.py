@@ -15,7 +15,17 @@ from urllib3.exceptions import HTTPError
 from orchestrator.client.http_connections import ConnectionPool, IdleConnections
 from orchestrator.client.inference import HttpResponse, OutgoingRequest
 from orchestrator.client.sockets import TimedSocket, open_socket
-from tests.client.peers import CountingServer, Handle, listening, receive, reply
+from orchestrator.errors import ServerError
+from orchestrator.plates import Plates
+from tests.client.peers import (
+    CountingServer,
+    Handle,
+    answer_of,
+    listening,
+    outputs,
+    receive,
+    reply,
+)
 
 POST = OutgoingRequest("POST", "/", b"a picture")
 OK = reply(200, b"{}")
@@ -182,3 +192,27 @@ def test_a_redirect_is_not_followed(connect) -> None:
     server = CountingServer(b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
     assert post(connect(server)).status == 302
     assert server.requests == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc",
+            id="a chunk of negative size",
+        ),
+        pytest.param(
+            answer_of([{**outputs()[0], "shape": [1, 4], "data": [10**400, 0, 0, 0]}]),
+            id="a number that does not fit",
+        ),
+    ],
+)
+def test_a_damaged_answer_is_a_server_error(
+    recognize: Callable[..., Plates], answer: bytes
+) -> None:
+    def serve(connection: socket.socket) -> None:
+        receive(connection)
+        connection.sendall(answer)
+
+    with listening(serve) as url, pytest.raises(ServerError, match=f"{url}: wanted an answer, got"):
+        recognize(url)

@@ -24,6 +24,7 @@ locked_folder = LockedFolder.make()
 """
 """Program of an owner; its end is appended."""
 ENDLESS = "print(locked_folder.folder, flush=True); sys.stdin.read()"
+DIES = "os.kill(os.getpid(), signal.SIGKILL)"
 CHILD = """
 child = subprocess.Popen(
     [sys.executable, "-c", "import time; time.sleep(600)"],
@@ -85,6 +86,19 @@ def test_the_folder_of_a_killed_process_goes(owner, folder: Path) -> None:
     assert list(folder.iterdir()) != []
     remove_left_folders()
     assert list(folder.iterdir()) == []
+
+
+def test_the_folder_of_a_killed_process_goes_from_another_parent_too(
+    folder: Path, tmp_path: Path
+) -> None:
+    other_parent = tmp_path / "other"
+    other_parent.mkdir()
+    run_owner(f"LockedFolder.make('metrics-', {str(other_parent)!r})\n{DIES}")
+    remove_left_folders()
+    assert list(folder.iterdir()) == [other_parent]
+    assert list(other_parent.iterdir()) != []
+    remove_left_folders(other_parent)
+    assert list(other_parent.iterdir()) == []
 
 
 def test_a_folder_that_is_only_named_like_ours_stays(folder: Path) -> None:

@@ -1,11 +1,13 @@
 import base64
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from orchestrator.errors import PictureError
+from orchestrator.imaging import files
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64, read_file, unpack
 from orchestrator.imaging.headers import check_file
@@ -120,6 +122,19 @@ def test_a_jpeg_that_lacks_much_is_refused() -> None:
     half = whole[: len(whole) // 2]
     with pytest.raises(PictureError, match=r"at most 10% of the rows missing, got 1\d\d of 320"):
         unpack(half, check_file(half, NOISE.size))
+
+
+def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILE_MB", 2)
+    with pytest.raises(PictureError, match=r"^/dev/zero: wanted a file of up to 2 MB"):
+        read_file("/dev/zero")
+
+
+@pytest.mark.parametrize("size", [0, 1, files.PIECE_BYTES, files.PIECE_BYTES + 1])
+def test_a_file_is_read_to_its_end(size: int, tmp_path: Path) -> None:
+    content = np.random.default_rng(0).bytes(size)
+    (tmp_path / "car.jpg").write_bytes(content)
+    assert read_file(tmp_path / "car.jpg") == content
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:

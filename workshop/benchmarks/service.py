@@ -164,8 +164,12 @@ class Service:
         return min(self.processes().pids[role])
 
     def leftovers(self) -> frozenset[str]:
-        """Return the names of the service's regions in shared memory and folders in its TMPDIR."""
-        folders = self.outside(self.tmp).glob("plates-*")
+        """Return the names of the service's regions and folders in shared memory and TMPDIR.
+
+        Folders in shared memory count only when no other service shares it.
+        """
+        parents = [self.tmp, SHM] if self.launch.root != Path("/") else [self.tmp]
+        folders = [folder for parent in parents for folder in self.outside(parent).glob("plates-*")]
         return frozenset(path.name for path in (*self.list_regions(), *folders))
 
     def list_regions(self) -> list[Path]:

@@ -20,6 +20,7 @@ from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.result_entry import Row
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.errors import PictureError, PlateError, ServerError
+from orchestrator.imaging.files import read_all
 
 if TYPE_CHECKING:
     from orchestrator.client import PlateClient
@@ -149,9 +150,10 @@ class ArchiveActor:
         path = self._job.archive.inside(below)
         try:
             if self._job.archive.is_on_disk:  # names on a disk may not be UTF-8
-                return Path(path).read_bytes()
+                with Path(path).open("rb") as local_file:
+                    return read_all(local_file)
             with self._pictures.open_input_stream(path) as file:
-                return cast("bytes", file.read())
+                return read_all(file)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             # A silent storage says nothing about the picture, so the picture is tried again.

@@ -155,7 +155,7 @@ class Output:
             SettingsError: A file exists already, or cannot be continued.
             ExtraError: A package is missing.
         """
-        self._check_streams()
+        self._check_options()
         if self.options.parquet:
             load_packages()  # a missing package is reported before a server is started
         if not self.options.resume:
@@ -168,16 +168,19 @@ class Output:
             raise SettingsError("--resume: wanted --jsonl, --csv or --excel FILE to go on with")
         return find_done(self.texts)
 
-    def _check_streams(self) -> None:
-        """Check that standard output gets only one kind of results, and can hold it.
+    def _check_options(self) -> None:
+        """Check that each file, and standard output, gets one kind of results, and can hold it.
 
         Raises:
             SettingsError: It does not.
         """
         options = self.options
+        if not 0 <= options.min_score <= 1:  # NaN
+            raise SettingsError(f"min_score: wanted 0 to 1, got {options.min_score}")
         targets = [*options.tables, *([STANDARD_OUTPUT] if options.as_json else [])]
-        if targets.count(STANDARD_OUTPUT) > 1:
-            raise SettingsError("standard output: wanted one kind of results on it, got two")
+        files = [path.resolve() for path in targets if path]  # standard output is one of them
+        if len({*files}) < len(files):
+            raise SettingsError("results: wanted another file for each kind, got one for two")
         if options.resume and STANDARD_OUTPUT in targets and not options.as_json:
             raise SettingsError("--resume: wanted a file to go on with, got standard output")
         if options.parquet == STANDARD_OUTPUT:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO, TypeGuard
 
 from orchestrator.cli.recognition.file_words import FileWords
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
@@ -36,6 +38,13 @@ class Layout(Protocol):
 
     head: str
 
+    def check(self, first_line: str) -> None:
+        """Check that a file with this first line, maybe an incomplete one, has this format.
+
+        Raises:
+            SettingsError: It has another; to go on would destroy it.
+        """
+
     def to_text(self, entry: Entry) -> str:
         """Return the lines of a picture."""
 
@@ -48,6 +57,14 @@ class JsonLines:
 
     head = ""
 
+    def check(self, first_line: str) -> None:
+        try:
+            is_ours = _is_result(json.loads(first_line))
+        except ValueError:
+            is_ours = first_line.startswith("{") and not first_line.endswith("\n")
+        if first_line and not is_ours:
+            raise SettingsError("wanted a file of JSON lines with pictures, got another")
+
     def to_text(self, entry: Entry) -> str:
         return f"{entry.to_line()}\n"
 
@@ -55,7 +72,7 @@ class JsonLines:
         for line in lines:
             with suppress(ValueError):  # an incomplete line
                 entry = json.loads(line)
-                if isinstance(entry, dict) and "picture" in entry and "error" not in entry:
+                if _is_result(entry) and "error" not in entry:
                     yield entry["picture"], line
 
 
@@ -66,13 +83,17 @@ class Csv:
         self._form, self._words = form, words or FileWords()
         self.head = form.mark + self._to_line(self._words.titles)
 
+    def check(self, first_line: str) -> None:
+        is_incomplete = not first_line.endswith("\n") and self.head.startswith(first_line)
+        if first_line != self.head and not is_incomplete:
+            raise SettingsError(f"wanted a CSV file that begins {self.head.strip()}, got another")
+
     def to_text(self, entry: Entry) -> str:
         rows = map(self._words.translate, entry.to_rows())
         return "".join(self._to_line(map(self._form.to_cell, row.values())) for row in rows)
 
     def read(self, lines: Iterator[str]) -> Iterator[StoredAnswer]:
-        if next(lines, self.head) != self.head:
-            raise SettingsError(f"wanted a CSV file that begins {self.head.strip()}, got another")
+        next(lines, None)  # the titles
         rows = (dict(zip(COLUMNS, row, strict=True)) for row in _whole(self._cells(lines)))
         for picture, group in groupby(rows, lambda row: row["picture"]):
             # rows of failed pictures have no number
@@ -92,6 +113,10 @@ class Csv:
         return self._form.to_lines([row]).removesuffix("\r\n") + "\n"
 
 
+def _is_result(entry: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(entry, dict) and "picture" in entry
+
+
 def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:
     return (row for row in rows if len(row) == len(COLUMNS))
 
@@ -103,14 +128,17 @@ class ResultFile:
         """Open a file, new or to continue.
 
         Raises:
-            SettingsError: It cannot be written.
+            SettingsError: It cannot be written, or another command writes it.
         """
         self._path, self._layout = path, layout
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open_text(path, "a")
-            if path == STANDARD_OUTPUT or not self._file.tell():
-                self._file.write(layout.head)
+            with ExitStack() as stack:
+                self._file = stack.enter_context(open_text(path, "a"))
+                _lock(self._file, path)
+                if path == STANDARD_OUTPUT or not self._file.tell():
+                    self._file.write(layout.head)
+                stack.pop_all()  # it stays open
         except OSError as error:
             raise _unwritable(path, error) from error
 
@@ -135,7 +163,8 @@ def find_done(files: Sequence[tuple[Path, Layout]]) -> set[str]:
         files: Either all of them exist, or none.
 
     Raises:
-        SettingsError: One of several is missing, has another format, or cannot be written.
+        SettingsError: One of several is missing, has another format, cannot be written, or another
+            command writes it.
     """
     paths = [path for path, _ in files if path.exists()]
     if not paths:
@@ -146,6 +175,9 @@ def find_done(files: Sequence[tuple[Path, Layout]]) -> set[str]:
             f"--resume: {paths[0]} is there and {missing_path} is not; name what is there"
         )
     try:
+        for path in paths:
+            with open_text(path, "r") as file:
+                _lock(file, path)
         names = [{name for name, _ in _read(path, layout)} for path, layout in files]
         finished_names = set.intersection(*names)
         for path, layout in files:
@@ -159,6 +191,8 @@ def _read(path: Path, layout: Layout) -> Iterator[StoredAnswer]:
     with open_text(path, "r") as file:
         whole_lines = (line for line in file if line.endswith("\n"))
         try:
+            layout.check(file.readline())
+            file.seek(0)
             yield from layout.read(whole_lines)
         except (SettingsError, csv.Error) as error:
             raise SettingsError(f"--resume: {path}: {error}") from error
@@ -167,10 +201,30 @@ def _read(path: Path, layout: Layout) -> Iterator[StoredAnswer]:
 def _keep(path: Path, layout: Layout, names: set[str]) -> None:
     """Rewrite a file with only the finished pictures; the old one stays until it is complete."""
     part = path.resolve().with_name(f"{path.name}.part")
-    with open_text(part, "w") as file:
-        file.write(layout.head)
-        file.writelines(text for name, text in _read(path, layout) if name in names)
-    os.replace(part, path.resolve())  # noqa: PTH105 - its error names both files
+    try:
+        with open_text(part, "w") as file:
+            file.write(layout.head)
+            file.writelines(text for name, text in _read(path, layout) if name in names)
+        os.replace(part, path.resolve())  # noqa: PTH105 - its error names both files
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _lock(file: TextIO, path: Path) -> None:
+    """Lock a file against other commands until it is closed.
+
+    Raises:
+        SettingsError: Another command writes it.
+    """
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise SettingsError(f"{path}: another command writes it at the moment") from error
+    except OSError:  # disks of other machines may know no locks
+        return
 
 
 def check_new(path: Path) -> None:

@@ -19,7 +19,7 @@ from orchestrator.cli.recognition.picture_source import Source, make_placeholder
 from orchestrator.cli.recognition.skipped_files import WANTED, SkippedFiles
 from orchestrator.errors import PictureError
 from orchestrator.host.text_lines import decode
-from orchestrator.imaging.files import is_crop, is_drawing, read_file
+from orchestrator.imaging.files import is_crop, is_drawing, read_all, read_file
 
 STANDARD_INPUT = "-"
 
@@ -168,11 +168,11 @@ def read_standard_input() -> bytes:
     """Return the content of standard input.
 
     Raises:
-        PictureError: It is a terminal, or closed.
+        PictureError: It is a terminal, closed, or too large.
     """
     if sys.stdin is None or sys.stdin.isatty():
         raise PictureError("wanted a picture from standard input, got a terminal")
-    return sys.stdin.buffer.read()
+    return read_all(sys.stdin.buffer)
 
 
 def read_list(path: str) -> Iterator[str]:

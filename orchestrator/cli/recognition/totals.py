@@ -25,7 +25,7 @@ class MadeFiles:
 
     def add(self, path: Path) -> None:
         """Count a file."""
-        self.place = os.path.commonpath([self.place, path]) if self.count else str(path)
+        self.place = os.path.commonpath([self.place, path]) or "." if self.count else str(path)
         self.count += 1
 
 

@@ -174,6 +174,9 @@ def outcome_of(error: Exception) -> Outcome:
             return Outcome(503, "UNAVAILABLE", error.reason, message, RETRY_AFTER_S)
         case Cancelled():
             return Outcome(499, "CANCELLED", error.reason, message)
+        case MemoryError():
+            reason = Overloaded.reason
+            return Outcome(503, "UNAVAILABLE", reason, "wanted memory, got none", RETRY_AFTER_S)
         case PlateError():
             return Outcome(500, "INTERNAL", error.reason, message)
     return Outcome(500, "INTERNAL", "internal", FAILED)

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from prometheus_client.multiprocess import mark_process_dead
-
+from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
 from orchestrator.host.heartbeat import Beat, Watchdog
 from orchestrator.host.locked_folders import LockedFolder
@@ -29,13 +28,13 @@ from orchestrator.serving.protocol.gateway_events import (
     WorkerDied,
     event_to_json,
 )
+from orchestrator.triton.shared_metrics import VARIABLE as METRICS
+from orchestrator.triton.shared_metrics import remove_gauges_of_dead
 
 COMMAND = (sys.executable, "-m", "orchestrator.serving.gateway")
 """Command of one process."""
 PACKAGES = Path(__file__).resolve().parents[3]
 """Folder of the package. `-m` searches it first, in any working directory."""
-MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable for the folder of shared metrics. The Prometheus library reads it at import."""
 UNLESS_SET = {
     "GRPC_VERBOSITY": "NONE",  # gRPC would log the end of every connection
     "MALLOC_ARENA_MAX": "1",  # malloc_trim keeps the end of each other heap: up to 64 MB
@@ -82,6 +81,8 @@ class Gateway:
             worker.end()
         numbers = [i for i, worker in enumerate(self.workers) if not worker.is_running()]
         if len(numbers) == len(self.workers):
+            for worker in self.workers:
+                logger.error("process %d of the gateway ended: %s", worker.pid, worker.reason())
             return False
         for number in numbers:
             self._replace(number)
@@ -94,11 +95,11 @@ class Gateway:
         """Start a process in the place of a lost one, unless that did not help lately."""
         now, worker = time.monotonic(), self.workers[number]
         worker.end()
+        remove_gauges_of_dead(self.counts.folder)
         if len(self._restarts_s) == MAX_RESTARTS and now - self._restarts_s[0] < RESTARTS_S:
             return
         self._restarts_s.append(now)
         logger.error("one of the gateway's processes is replaced: %s", worker.reason())
-        mark_process_dead(worker.process.pid, str(self.counts.folder))  # type: ignore[no-untyped-call]
         try:
             self.workers[number] = launch(self.command, self.options, self.counts)
         except ServerError as error:
@@ -162,7 +163,7 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     Raises:
         ServerError: The gateway cannot be started; the message says why.
     """
-    counts = LockedFolder.make("gateway-")
+    counts = LockedFolder.make("gateway-", SHM)
     gateway = Gateway(options, [], counts, command)
     try:
         for _ in range(options.processes):
@@ -188,7 +189,7 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder
 def _run(
     command: Sequence[str], options: GatewayOptions, counts: LockedFolder
 ) -> subprocess.Popen[str]:
-    metrics_env = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
+    metrics_env = {METRICS: str(counts.folder)} if options.processes > 1 else {}
     try:
         return subprocess.Popen(
             command,

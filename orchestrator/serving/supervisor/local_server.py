@@ -54,14 +54,14 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
 
 
 @contextmanager
-def keep_folder(kind: str) -> Iterator[Path]:
-    """Give a new folder in TMPDIR for the length of a `with` block.
+def keep_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
+    """Give a new folder in TMPDIR, or in another folder, for the length of a `with` block.
 
     Raises:
         ServerError: There is no room for a folder.
     """
     with writing():
-        locked_folder = LockedFolder.make(kind)
+        locked_folder = LockedFolder.make(kind, parent)
     try:
         yield locked_folder.folder
     finally:

@@ -199,6 +199,7 @@ def remove_leftovers() -> None:
     A running service keeps its files, in whatever container it is.
     """
     remove_left_folders()  # first: the processes that this ends still have regions
+    remove_left_folders(SHM)
     remove_left_regions()
 
 

@@ -13,7 +13,13 @@ from orchestrator.cli.recognition.file_words import FileWords, language_of
 from orchestrator.cli.recognition.options import Language
 from orchestrator.cli.recognition.output_pictures import OutputPictures
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
-from orchestrator.cli.recognition.result_files import Csv, JsonLines, ResultFile, find_done
+from orchestrator.cli.recognition.result_files import (
+    Csv,
+    JsonLines,
+    Layout,
+    ResultFile,
+    find_done,
+)
 from orchestrator.errors import PictureError, SettingsError
 from orchestrator.host.csv_cells import EXCEL
 from orchestrator.plates import Plate, PlateCountry, PlateRegion, Plates
@@ -22,7 +28,7 @@ FORMULAS = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@SUM(1).jpg", "\t1.jpg", "\r1.jpg"]
 PLATES = Plates((Plate((-3.0, 0, 90, 20), text="A123BC77", raw_text="-1"),))
 
 
-def write(path: Path, *entries: Entry, layout: Csv | None = None) -> None:
+def write(path: Path, *entries: Entry, layout: Layout | None = None) -> None:
     file = ResultFile(path, layout or Csv())
     for entry in entries:
         file.write(entry)
@@ -63,6 +69,54 @@ def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(tmp_path: Pat
     assert path.read_bytes() == content
     with pytest.raises(SettingsError, match="wanted a CSV file that begins picture,"):
         find_done([(path, Csv())])
+
+
+@pytest.mark.parametrize("layout", [JsonLines(), Csv(), Csv(EXCEL)], ids=["jsonl", "csv", "excel"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(bytes([0xFF, 0xD8, 0xFF, 0xE0, 10, 0, 255]), id="a picture"),
+        pytest.param(b"A123BC77", id="a text without an end of line"),
+        pytest.param(b"A123BC77\n", id="a text"),
+        pytest.param(b'{"cameras": []}', id="other JSON"),
+        pytest.param(b'{\n"picture": "a.jpg"}\n', id="JSON of several lines"),
+    ],
+)
+def test_a_file_of_another_kind_is_not_gone_on_with(
+    content: bytes, layout: Layout, tmp_path: Path
+) -> None:
+    path = tmp_path / "car.jpg"
+    path.write_bytes(content)
+    with pytest.raises(SettingsError, match=r"car\.jpg: wanted a .*, got another"):
+        find_done([(path, layout)])
+    assert path.read_bytes() == content
+    assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("layout", [JsonLines(), Csv(), Csv(EXCEL)], ids=["jsonl", "csv", "excel"])
+@pytest.mark.parametrize("length", [0, 1, 12])
+def test_a_run_that_was_killed_at_once_is_gone_on_with(
+    length: int, layout: Layout, tmp_path: Path
+) -> None:
+    path = tmp_path / "out"
+    write(path, Entry("a.jpg", PLATES), layout=layout)
+    path.write_text(path.read_text()[:length])
+    assert find_done([(path, layout)]) == set()
+    assert path.read_text() == layout.head
+
+
+def test_a_file_that_another_command_writes_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    file = ResultFile(path, JsonLines())
+    file.write(Entry("a.jpg", error="damaged"))
+    content = path.read_bytes()
+    with pytest.raises(SettingsError, match="another command writes it"):
+        find_done([(path, JsonLines())])
+    with pytest.raises(SettingsError, match="another command writes it"):
+        ResultFile(path, JsonLines())
+    assert path.read_bytes() == content
+    file.close()
+    assert find_done([(path, JsonLines())]) == set()
 
 
 MOSCOW = Plate((0, 0, 9, 9), text="A123BC77", format="ru_car", region=PlateRegion("77", "Moscow"))

@@ -171,6 +171,11 @@ class TestWhich:
         _, row = run(STREET, "--min-score", "0.5").stdout.splitlines()
         assert row.endswith(f"  {STREET}")
 
+    def test_a_score_that_is_no_number_stops_the_run(self, run) -> None:
+        result = run(STREET, "--min-score", "nan")
+        assert result.exit_code == 2
+        assert result.stderr == "plates: min_score: wanted 0 to 1, got nan\n"
+
     def test_plates_of_a_list_are_flagged(self, run, tmp_path) -> None:
         (tmp_path / "list.txt").write_text("A001AA78 stolen 2026\n")
         result = run(STREET, "--watchlist", "list.txt", "--distance", "1")

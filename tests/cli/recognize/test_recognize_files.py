@@ -108,9 +108,10 @@ class TestResultFiles:
             pytest.param(("--csv", "-", "--json"), id="two kinds"),
             pytest.param(("--csv", "-", "--resume"), id="to go on"),
             pytest.param(("--parquet", "-"), id="Parquet"),
+            pytest.param(("--csv", "out", "--jsonl", "./out"), id="one file for two kinds"),
         ],
     )
-    def test_standard_output_holds_one_kind_of_text(self, run, options: tuple[str, ...]) -> None:
+    def test_every_output_holds_one_kind_of_text(self, run, options: tuple[str, ...]) -> None:
         result = run(STREET, *options)
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
         assert "wanted" in result.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
 from orchestrator.host.heartbeat import State
 from orchestrator.serving.gateway import gateway_process, launcher
@@ -96,6 +97,7 @@ def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
 ) -> None:
     """The processes get no secrets, write no core dumps, and have their own sessions."""
     assert gateway.monitor()
+    assert gateway.counts.folder.parent == SHM
     until(lambda: [file.stat().st_size > 0 for file in tmp_path.iterdir()] == [True] * 2, "both")
     assert {int(file.name) for file in tmp_path.iterdir()} == {*pids(gateway)}
     about = {"cores": [1, 1], "key": None, "folder": str(launcher.PACKAGES), "session": True}
@@ -159,12 +161,18 @@ def test_a_process_that_replaces_another_knows_where_triton_is(
     assert event_from_json(file.read_text()) == MOVED
 
 
-def test_a_gateway_without_any_of_its_processes_must_be_restarted(gateway: Gateway) -> None:
+def test_a_gateway_without_any_of_its_processes_must_be_restarted(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture
+) -> None:
     for worker in gateway.workers:
         worker.process.kill()
     for worker in gateway.workers:
         worker.process.wait()
     assert not gateway.monitor()
+    assert caplog.messages == [
+        f"process {pid} of the gateway ended: it left no message (exit status -9)"
+        for pid in pids(gateway)
+    ]
 
 
 def test_a_process_that_ends_again_and_again_leaves_the_others_alone(

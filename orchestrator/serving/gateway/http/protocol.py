@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -238,8 +239,15 @@ class GuardedProtocol(HttpToolsProtocol):
         self._end(TOO_LATE)
 
     def send_400_response(self, msg: str) -> None:
+        """Reject what is no HTTP; uvicorn calls this for every error while it parses."""
         self.port_connections.drop_count += 1
-        super().send_400_response(msg)
+        error = sys.exc_info()[1]
+        if not (error and isinstance(error.__context__, MemoryError)):
+            super().send_400_response(msg)
+            return
+        if self._is_idle() or not self.cycle.response_started:  # the client is not at fault
+            self.transport.write(GO_ELSEWHERE + CLOSING)
+        self.transport.close()
 
     def _end(self, status_line: bytes) -> None:
         if not self.transport.is_closing():

@@ -1,7 +1,7 @@
 """The gateway's metrics for Prometheus. Every label comes from a small set.
 
-If the gateway has several processes, `PROMETHEUS_MULTIPROC_DIR` must name an empty folder before
-this module is imported. Each process then reports the sums over all processes.
+If the gateway has several processes, `PROMETHEUS_MULTIPROC_DIR` names a folder of theirs. Each
+process then reports the sums over all processes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,7 +22,6 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from orchestrator.contract import DECODE, DETECTOR, MODEL, PLATE_READER, PREPARE, READER, RECTIFIER
 from orchestrator.errors import PlateError
@@ -29,6 +29,7 @@ from orchestrator.serving.gateway.errors import ANSWERED
 from orchestrator.serving.gateway.ops.audit import CallEntry
 from orchestrator.serving.gateway.policy.admission import Counts
 from orchestrator.serving.gateway.policy.clients import KEY_PREFIX
+from orchestrator.triton import shared_metrics
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 PREFIX = "plates_gateway_"
@@ -53,7 +54,6 @@ GAUGES = {
 OURS = re.compile(rb"(#\s*(HELP|TYPE)\s+)?" + PREFIX.encode())
 KEY_ENDS = PREFIX.encode() + b"key_expires_in_seconds"
 NAMED = re.compile(rb'[{,]key="')
-MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Metrics:
@@ -74,6 +74,10 @@ class Metrics:
             counts: Returns the numbers of calls in each state now.
         """
         disable_created_metrics()  # type: ignore[no-untyped-call]  # process-wide; only we count
+        folder = os.environ.get(shared_metrics.VARIABLE)
+        self._folder = Path(folder) if folder else None
+        if self._folder:
+            shared_metrics.use(self._folder)
         self._counts, self._keys, self._ending = counts, set[str](), set[str]()
         self._registry = CollectorRegistry()
         self._reasons = tuple(sorted({ANSWERED.reason, *_reasons_of(PlateError)}))
@@ -194,11 +198,9 @@ class Metrics:
     def render(self) -> bytes:
         """Return the page for Prometheus, with content type `CONTENT_TYPE`."""
         self.refresh()
-        if MULTIPROCESS not in os.environ:
-            return generate_latest(self._registry)
-        everybody = CollectorRegistry()
-        MultiProcessCollector(everybody)  # type: ignore[no-untyped-call]
-        return generate_latest(everybody)
+        if self._folder:
+            return shared_metrics.render(self._folder)
+        return generate_latest(self._registry)
 
 
 def without_names(page: bytes) -> bytes:

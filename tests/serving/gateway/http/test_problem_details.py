@@ -39,6 +39,12 @@ def test_every_refusal_is_described(kind: type[errors.GatewayError]) -> None:
     assert problem(outcome)["type"] == f"/docs#{anchor_of(outcome.reason)}"
 
 
+def test_a_lack_of_memory_is_no_fault_of_the_caller() -> None:
+    outcome = outcome_of(MemoryError())
+    assert (outcome.status, outcome.code, outcome.reason) == (503, "UNAVAILABLE", "overloaded")
+    assert outcome.retry_after_s
+
+
 def test_every_kind_has_an_anchor_of_its_own_without_blanks() -> None:
     anchors = [anchor_of(reason) for reason in KINDS]
     assert len({*anchors}) == len(KINDS)

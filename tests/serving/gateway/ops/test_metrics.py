@@ -158,6 +158,13 @@ metrics.refresh()
 """
 
 
+BESIDE = f"""
+import subprocess, sys
+
+subprocess.run([sys.executable, "-c", {GATEWAY!r}], check=True)
+"""
+
+
 def page_of(folder: Path, code: str) -> bytes:
     """Run one process of a gateway with one call; return what it writes."""
     return subprocess.run(
@@ -172,8 +179,7 @@ def families_of(page: bytes) -> list[tuple[str, str]]:
 
 
 def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) -> None:
-    page_of(tmp_path, "")
-    page = page_of(tmp_path, "sys.stdout.buffer.write(metrics.render())")
+    page = page_of(tmp_path, f"{BESIDE}sys.stdout.buffer.write(metrics.render())")
     samples = samples_of(page)
     assert samples["calls_total['rest', 'plate_reader', 'ok']"] == 2
     assert samples["calls_by_key_total['north', 'ok']"] == 2

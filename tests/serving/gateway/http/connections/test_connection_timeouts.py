@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from orchestrator.serving.gateway.http.answer_transport import MAX_HELD_BYTES, AnswerTransport
 from orchestrator.serving.gateway.http.protocol import GRACE_S, LINGER_S
@@ -30,6 +31,10 @@ def get(path: str = "/", header: bytes = b"") -> bytes:
 
 def post(body: bytes, size: int) -> bytes:
     return f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode() + body
+
+
+def run_out_of_memory(*_: object) -> None:
+    raise MemoryError
 
 
 async def connect(before: bytes, **limits: float) -> tuple[FakePeer, float]:
@@ -115,6 +120,25 @@ async def test_requests_in_one_piece_are_parsed_one_by_one(cut: int) -> None:
     assert client.received == b""
     await asyncio.sleep(31)
     assert client.received.count(b"HTTP/1.1 200 ") == 2
+
+
+@BEFORE
+async def test_a_body_for_which_there_is_no_memory_is_told_so(
+    before: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HttpToolsProtocol, "on_body", run_out_of_memory)
+    client, _ = await connect(before)
+    await client.send(post(b"beginning", 1000))
+    assert client.received == GOODBYE + b"content-length: 0\r\nconnection: close\r\n\r\n"
+    assert client.is_closing()
+
+
+@BEFORE
+async def test_what_is_no_http_is_told_so(before: bytes) -> None:
+    client, _ = await connect(before)
+    await client.send(b"no HTTP\r\n\r\n")
+    assert client.received.startswith(b"HTTP/1.1 400 ")
+    assert client.is_closing()
 
 
 async def test_a_connection_that_is_idle_again_gives_way_to_another() -> None:
