@@ -63,7 +63,11 @@ def key(
         groups = tuple(group) if group else None
         new_key = Key(hash_of(text), priority, calls, rate, expires, role=role, groups=groups)
         add_key(keys, name, new_key)
-        typer.echo(text)
+        try:
+            typer.echo(text)
+        except OSError:  # nobody has seen the key
+            remove_key(keys, name)
+            raise
         typer.echo(f"{keys} has the hash of this key alone: it is shown this once", err=True)
 
 

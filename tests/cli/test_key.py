@@ -1,6 +1,8 @@
 """`plates key` adds and removes keys of a file, and leaves the rest unchanged."""
 
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.api_keys import read_keys
 from orchestrator.serving.gateway.policy.clients import GATE, USUAL, Client
 from tests.client.client_only import ClientOnly
+from tests.samples import PROJECT
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)
 
@@ -100,6 +103,16 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     result = run(tmp_path / "none" / "keys.toml", "a")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "keys.toml: cannot be read and written: No such file" in result.stderr
+
+
+def test_a_key_that_cannot_be_shown_is_not_kept(tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    code = "from orchestrator.cli.app import app; app()"
+    command = [sys.executable, "-c", code, "key", "--keys", str(file), "gate"]
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=PROJECT)
+    assert result.returncode == 2, result.stderr
+    assert "gate" not in file.read_text()
 
 
 def test_a_key_that_was_added_is_taken_out_without_a_trace(tmp_path: Path) -> None:
