@@ -65,8 +65,8 @@ def double_end(rng: np.random.Generator, text: str, formats: Formats, format_nam
     places = [index for index, char in enumerate(text) if char not in others]
     if len(places) < 2:
         return text
-    one, other = places[:2] if rng.random() < 0.5 else places[-2:]
-    doubled = text[:other] + text[one] + text[other + 1 :]
+    left, right = places[:2] if rng.random() < 0.5 else places[-2:]
+    doubled = text[:right] + text[left] + text[right + 1 :]
     fits = layout_of(doubled, find_format(formats, format_name), formats) is not None
     return doubled if fits else text
 
