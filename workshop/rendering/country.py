@@ -25,7 +25,14 @@ from orchestrator.formats.plate_formats import RUSSIA, Formats, read_formats
 from orchestrator.imaging.files import Bgr
 from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import GlyphSource
-from workshop.rendering.texts import fill, find_format, layout_of, plain, random_text
+from workshop.rendering.texts import (
+    double_end,
+    fill,
+    find_format,
+    layout_of,
+    plain,
+    random_text,
+)
 
 MIN_PX = 24
 """Smallest height of a line in the picture of a flat plate; the reader's input is as high."""
@@ -77,11 +84,13 @@ class Country:
 
     Attributes:
         file: File of the formats; error messages name it.
+        doubled_share: Share of the random plates whose text gets two equal characters at one end.
     """
 
     formats: Formats
     draw: Renderer
     file: Path
+    doubled_share: float = 0.0
 
     @property
     def drawn_formats(self) -> tuple[str, ...]:
@@ -111,6 +120,8 @@ class Country:
             SettingsError: The renderer does not draw this plate.
         """
         text, name = random_text(rng, self.formats, format_name)
+        if self.doubled_share and rng.random() < self.doubled_share:
+            text = double_end(rng, text, self.formats, name)
         return self._draw(rng, name, text, glyphs)
 
     def plate_of(

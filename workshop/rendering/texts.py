@@ -56,6 +56,21 @@ def fill(rng: np.random.Generator, layout: str, formats: Formats) -> str:
     return "".join(chars)
 
 
+def double_end(rng: np.random.Generator, text: str, formats: Formats, format_name: str) -> str:
+    """Make the two characters at one end of a text equal: `88V912EK` or `83V912EE` of `83V912EK`.
+
+    Signs of countries are not counted. A text stays as it is if its format does not admit that.
+    """
+    others = {BREAK, *formats.signs}
+    places = [index for index, char in enumerate(text) if char not in others]
+    if len(places) < 2:
+        return text
+    left, right = places[:2] if rng.random() < 0.5 else places[-2:]
+    doubled = text[:right] + text[left] + text[right + 1 :]
+    fits = layout_of(doubled, find_format(formats, format_name), formats) is not None
+    return doubled if fits else text
+
+
 def find_format(formats: Formats, name: str) -> PlateFormat:
     """Return the format of a name.
 

@@ -1,5 +1,6 @@
 """Countries as folders: their renderers, and errors about invalid ones."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,12 @@ def test_a_country_draws_plates_of_its_formats_with_the_renderer_beside_them(
     assert plate.format == "car"
     assert plate.picture.shape == (40, 160, 3)
     assert country.formats.format_of(plate.text) == "car"
+
+
+def test_some_texts_get_two_equal_characters_at_one_end(tmp_path: Path) -> None:
+    country = replace(country_of(write(tmp_path)), doubled_share=1.0)
+    texts = [country.random_plate(np.random.default_rng(seed)).text for seed in range(20)]
+    assert all(text[0] == text[1] or text[2] == text[3] for text in texts)
 
 
 def test_two_countries_in_one_process_keep_their_own_renderers(tmp_path: Path) -> None:

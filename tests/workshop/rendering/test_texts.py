@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from orchestrator.formats.plate_formats import Formats, PlateFormat, Region, russian
-from workshop.rendering.texts import fill, layout_of, plain, random_text
+from orchestrator.formats.plate_formats import (
+    CountrySign,
+    Formats,
+    PlateFormat,
+    Region,
+    russian,
+)
+from workshop.rendering.texts import double_end, fill, layout_of, plain, random_text
 
 SMALL = Formats(
     "01AB",
@@ -60,6 +66,25 @@ def test_russian_plates_bear_only_codes_of_the_file_and_soldiers_any() -> None:
 )
 def test_the_layout_of_a_text(text: str, layout: str | None) -> None:
     assert layout_of(text, SMALL.format[0], SMALL) == layout
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "doubled"),
+    [
+        pytest.param("01Ⓚ23", "DDⓚDD", {"00Ⓚ23", "01Ⓚ22"}, id="both ends"),
+        pytest.param("Ⓚ01AB", "ⓚDDLL", {"Ⓚ00AB", "Ⓚ01AA"}, id="signs are not counted"),
+        pytest.param("A01", "LDD", {"A01", "A00"}, id="a letter and a digit stay different"),
+        pytest.param("01/AB", "DD/LL", {"00/AB", "01/AA"}, id="two lines"),
+        pytest.param("Ⓚ1", "ⓚD", {"Ⓚ1"}, id="a single character"),
+    ],
+)
+def test_one_end_of_a_text_is_doubled(text: str, layout: str, doubled: set[str]) -> None:
+    formats = Formats(
+        "0123ABⓀ", (PlateFormat("kz_car", (layout,)),), country=(CountrySign("kz", "Ⓚ"),)
+    )
+    seeds = range(20)
+    texts = {double_end(np.random.default_rng(seed), text, formats, "kz_car") for seed in seeds}
+    assert texts == doubled
 
 
 def test_a_plate_says_its_lines_one_after_the_other() -> None:

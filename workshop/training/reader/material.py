@@ -73,6 +73,7 @@ class Material:
             self.choices.even_share,
             self.choices.two_line_share,
             self.choices.hard_share,
+            self.choices.doubled_share,
         )
 
     def kinds(self, schedule: ReaderSchedule) -> list[Kind]:

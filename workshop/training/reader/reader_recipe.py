@@ -50,6 +50,7 @@ class ReaderData:
         even_share: Share of the rendered plates whose format is drawn evenly, not by its share.
         two_line_share: Share of the rendered plates that have two lines, beside those by chance.
         hard_share: Share of all plates that are hard to read in one way: small, smeared or dark.
+        doubled_share: Share of the rendered plates whose text gets two equal characters at one end.
         exchanged: Share of the real plates of cars that get characters of other real plates.
     """
 
@@ -65,6 +66,7 @@ class ReaderData:
     even_share: Share = 0.0
     two_line_share: Share = 0.0
     hard_share: Share = 0.0
+    doubled_share: Share = 0.0
     exchanged: Share = 0.0
 
     def __post_init__(self) -> None:

@@ -55,6 +55,7 @@ class RenderedPlates:
         even_share: Share of the plates whose format is drawn evenly, not by its share.
         two_line_share: Share of the plates that have two lines, beside those by chance.
         hard_share: Share of the plates that are hard to read in one way.
+        doubled_share: Share of the plates whose text gets two equal characters at one end.
         troubles: These ways, drawn evenly.
     """
 
@@ -64,11 +65,12 @@ class RenderedPlates:
     even_share: float = 0.0
     two_line_share: float = 0.0
     hard_share: float = 0.0
+    doubled_share: float = 0.0
     troubles: tuple[str, ...] = TROUBLES
 
     def __call__(self, rng: np.random.Generator) -> Sample:
         font = _read_font(self.font) if self.font else None
-        country = _read_country(self.formats)
+        country = replace(_read_country(self.formats), doubled_share=self.doubled_share)
         widths_px = SMALL_WIDTHS_PX if _happens(rng, self.small_share) else WIDTHS_PX
         name = str(rng.choice(country.drawn_formats)) if _happens(rng, self.even_share) else None
         if _happens(rng, self.two_line_share) and country.two_lined:

@@ -8,10 +8,16 @@ import cv2
 import numpy as np
 import pytest
 
-from orchestrator.formats.plate_formats import RUSSIA
+from orchestrator.formats.plate_formats import COUNTRIES, RUSSIA
 from workshop.training.reader.crops import RealCrop
 from workshop.training.reader.examination import cut_exactly
-from workshop.training.reader.sources import SMALL_PX, RealPlates, photograph_again, see_again
+from workshop.training.reader.sources import (
+    SMALL_PX,
+    RealPlates,
+    RenderedPlates,
+    photograph_again,
+    see_again,
+)
 
 CORNERS = np.array([[20.0, 12], [200, 16], [199, 44], [21, 40]])
 
@@ -120,3 +126,11 @@ def _mean_of(picture: np.ndarray, quad: np.ndarray) -> float:
     edges = np.zeros(picture.shape[:2], np.uint8)
     cv2.polylines(edges, [quad.round().astype(np.int32)], isClosed=True, color=(1,))
     return float(picture[edges > 0].mean())
+
+
+def test_a_share_of_the_rendered_plates_has_two_equal_characters_at_one_end() -> None:
+    formats = COUNTRIES / "neighbours" / "formats.toml"
+    source = RenderedPlates(formats, even_share=1.0, doubled_share=1.0)
+    texts = [source(np.random.default_rng(seed)).text for seed in range(40)]
+    ends = [text.strip("ⒶⒷⒼⓀⓆⓊⓏ") for text in texts if text]
+    assert sum(text[0] == text[1] or text[-1] == text[-2] for text in ends) > len(ends) / 2
