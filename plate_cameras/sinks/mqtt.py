@@ -49,6 +49,9 @@ SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
 """A logger for the library, whose messages about each attempt are dropped: a sink reports changes
 only. It is outside the tree of loggers, which `logging.config` would enable again.
 """
+FAILURES = (aiomqtt.MqttError, OSError, ValueError, AttributeError)
+"""Errors of a broker that is away or misbehaves. The library raises an AttributeError if the
+connection ends while another thread begins it."""
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 """Options of the sink. `discovery = "no"` leaves out Home Assistant and its further topics."""
 
@@ -138,7 +141,7 @@ class MqttReceiver:
             await _announce(client, self._find_news(data))
             for topic in topics:
                 await _publish(client, topic, document)
-        except (aiomqtt.MqttError, OSError, ValueError) as error:
+        except FAILURES as error:
             self._leave()
             raise DeliveryError(f"cannot publish: {error}") from error
         except asyncio.CancelledError:  # a limit of time: nobody knows what the broker has
@@ -155,7 +158,7 @@ class MqttReceiver:
             else:
                 await self._connect()
             self._checked_s = self._clock()
-        except (aiomqtt.MqttError, OSError, ValueError):  # the next event tells why
+        except FAILURES:  # the next event tells why
             self._leave()
         except asyncio.CancelledError:
             self._leave()
@@ -201,7 +204,7 @@ class MqttReceiver:
             await client.publish(STATUS_TOPIC, status, QOS, retain=True, timeout=timeout_s)
 
     async def _say_goodbye(self, client: aiomqtt.Client) -> None:
-        with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
+        with suppress(*FAILURES):  # the broker is away: it has the last will
             await self._publish_status(client, OFFLINE, 1.0)
         await _close(client)
 
@@ -243,7 +246,7 @@ async def _disconnect(client: aiomqtt.Client, entering: asyncio.Task[None]) -> N
 
 
 async def _close(client: aiomqtt.Client) -> None:
-    with suppress(aiomqtt.MqttError, OSError):
+    with suppress(*FAILURES):
         await client.__aexit__(None, None, None)
     if client._disconnected.done() and not client._disconnected.cancelled():
         client._disconnected.exception()  # asyncio would log that nobody has taken it

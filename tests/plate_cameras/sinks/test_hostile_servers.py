@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+import aiomqtt
 import pytest
 
 from plate_cameras.configuration import Camera, Sink
@@ -170,6 +171,20 @@ async def test_a_broker_that_an_impatient_caller_leaves_is_disconnected() -> Non
         sending.cancel()
         await asyncio.wait_for(server.is_closed.wait(), 20)
         await receiver.close()
+
+
+def test_a_broker_that_leaves_while_the_library_connects_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write = aiomqtt.Client._on_socket_register_write
+
+    def lose(client: aiomqtt.Client, library: Any, data: Any, _socket: Any) -> None:
+        library._sock_close()
+        write(client, library, data, library.socket())
+
+    monkeypatch.setattr(aiomqtt.Client, "_on_socket_register_write", lose)
+    with pytest.raises(DeliveryError, match="cannot publish: "):
+        send(make_mqtt, script(CONNACK))
 
 
 async def test_a_broker_that_is_away_is_not_told_by_the_library(
