@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from orchestrator.serving.gateway.launcher import start
@@ -26,12 +27,14 @@ class Serving:
         url: URL of its HTTP port.
         grpc: Address of its gRPC port.
         output: Output of the command until it was ready.
+        log: File of its messages.
     """
 
     process: subprocess.Popen[str]
     url: str
     grpc: str
     output: str
+    log: Path
 
     def gateways(self) -> set[int]:
         """Return the gateway's processes."""
@@ -56,26 +59,28 @@ def serve(*flags: str | Path, env: Mapping[str, str] | None = None) -> Iterator[
     It inherits this process's environment, unless another one is given.
     """
     http, grpc, metrics = free_ports(3)
-    process = subprocess.Popen(
-        [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
-         f"--metrics-port={metrics}", "--pictures=1", *flags],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
-    )  # fmt: skip
-    lines = []
-    for line in process.stdout or ():
-        lines.append(line)
-        if line.startswith("Ctrl-C"):
-            break
-    assert lines, process.stderr and process.stderr.read()
-    pids = find_tree(process.pid)
-    try:
-        yield Serving(process, f"localhost:{http}", f"localhost:{grpc}", "".join(lines))
-    finally:
-        if process.poll() is None:
-            pids = find_tree(process.pid)
-            process.terminate()
-        process.communicate()
-        until(lambda: not find_running(pids), "its processes away")
+    with NamedTemporaryFile("w") as log:
+        process = subprocess.Popen(
+            [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
+             f"--metrics-port={metrics}", "--pictures=1", *flags],
+            stdout=subprocess.PIPE, stderr=log, text=True, env=env,
+        )  # fmt: skip
+        lines, file = list[str](), Path(log.name)
+        for line in process.stdout or ():
+            lines.append(line)
+            if line.startswith("Ctrl-C"):
+                break
+        assert lines, file.read_text()
+        pids = find_tree(process.pid)
+        try:
+            output = "".join(lines)
+            yield Serving(process, f"localhost:{http}", f"localhost:{grpc}", output, file)
+        finally:
+            if process.poll() is None:
+                pids = find_tree(process.pid)
+                process.terminate()
+            process.communicate()
+            until(lambda: not find_running(pids), "its processes away")
 
 
 @contextmanager

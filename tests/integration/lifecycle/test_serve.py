@@ -103,7 +103,7 @@ def test_a_lost_worker_is_replaced_alone_and_no_caller_notices(
         load.wait_for("TO05577")
     assert load.errors == []
     assert {*load.texts} == {"TO05577"}
-    assert serving.tritons() == tritons
+    assert serving.tritons() == tritons, serving.log.read_text()
     assert [
         serving.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}
     ] == workers_of_others
