@@ -63,12 +63,17 @@ def key(
         groups = tuple(group) if group else None
         new_key = Key(hash_of(text), priority, calls, rate, expires, role=role, groups=groups)
         add_key(keys, name, new_key)
-        try:
-            typer.echo(text)
-        except OSError:  # nobody has seen the key
-            remove_key(keys, name)
-            raise
-        typer.echo(f"{keys} has the hash of this key alone: it is shown this once", err=True)
+        _show(text, keys, name)
+
+
+def _show(text: str, keys: Path, name: str) -> None:
+    """Show a new key; remove it again if nobody can see it."""
+    try:
+        typer.echo(text)
+    except OSError:
+        remove_key(keys, name)
+        raise
+    typer.echo(f"{keys} has the hash of this key alone: it is shown this once", err=True)
 
 
 def add_key(file: Path, name: str, new_key: Key) -> None:

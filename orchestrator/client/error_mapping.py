@@ -44,7 +44,7 @@ OTHER_PROTOCOLS = {
     "wrong version number": "what is no TLS; for HTTP without TLS write http://host:port",
     "failed parsing http/2": "what is no gRPC; for HTTP write http://host:port",
 }
-"""What a port speaks that was addressed by the wrong scheme, by words of OpenSSL and of gRPC."""
+"""The protocol of a port that was addressed by a wrong scheme, by words of OpenSSL or gRPC."""
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
 """Messages of a server that lost a worker or is stopping. A load balancer that lost its server
 during a call sends the last status. With any status they mean that another server would have
