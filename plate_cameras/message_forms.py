@@ -26,7 +26,8 @@ class MessageForm:
     Attributes:
         plate: Path of the camera's own reading; empty for none.
         score: Path of its score, from 0 to 1 or from 0 to 100.
-        time: Path of the time: RFC 3339, a local time, or seconds or milliseconds since 1970.
+        time: Path of the time: RFC 3339, a local time, or seconds, milliseconds or microseconds
+            since 1970.
         picture: Path of the picture in base64, or name of a form's part; empty for the largest.
         only: `path=value` of the messages that tell of a vehicle; empty for all.
     """

@@ -15,6 +15,7 @@ from typing import Any
 from xml.parsers import expat
 
 from orchestrator.errors import PictureError, RequestError
+from orchestrator.imaging.files import BASE64_OF, from_base64
 
 MAX_PARTS = 16
 """Largest number of parts of a form. Cameras send two to six."""
@@ -26,6 +27,11 @@ MAX_DEPTH = 32
 """Largest number of values inside each other."""
 MAX_VALUES = 5000
 """Largest number of values of a document."""
+BLANKS = b" \t\r\n"
+MARKS = b"\xef\xbb\xbf\xff\xfe\0" + BLANKS
+"""Bytes before the first character of a text in UTF-8 or UTF-16."""
+TEXT = ""
+"""Key of the text of an XML element that has attributes or other elements, too."""
 PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"BM", b"RIFF")
 """The first bytes of JPEG, PNG, BMP and WebP files."""
 INDEX = re.compile(r"\[(\d+)\]")
@@ -77,6 +83,18 @@ def is_picture(content: bytes) -> bool:
     return content.startswith(PICTURES)
 
 
+def unpack_base64(text: bytes) -> bytes:
+    """Return the picture that a text holds in base64; empty if it holds none."""
+    text = text.translate(None, BLANKS)
+    if not text.startswith(BASE64_OF):
+        return b""
+    try:
+        content = from_base64(text)
+    except PictureError:
+        return b""
+    return content if is_picture(content) else b""
+
+
 def _split(body: bytes, boundary: bytes) -> Iterator[tuple[str, bytes]]:
     """Return the parts of a form with their names."""
     if not 1 <= len(boundary) <= 70:  # RFC 2046, section 5.1.1
@@ -102,17 +120,20 @@ def _headers_of(text: str) -> Headers:
 
 
 def _add(message: SentMessage, name: str, content: bytes) -> None:
-    """Add a part: a picture by its first bytes, else values, else a text by its name."""
-    start = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if is_picture(content):
-        message.pictures[name] = content
-    elif start.startswith((b"{", b"[")):
+    """Add a part: a picture by its first bytes, else values, else a text by its name.
+
+    Of pictures with the same name the largest counts, as of those with other names.
+    """
+    start = content[:64].lstrip(MARKS)
+    if start.startswith((b"{", b"[")):
         message.values |= _read_json(content)
     elif start.startswith(b"<"):
         message.values |= _read_xml(content)
+    elif picture := content if is_picture(content) else unpack_base64(content):
+        message.pictures[name] = max(picture, message.pictures.get(name, b""), key=len)
     elif len(content) <= MAX_TEXT_BYTES:
         text = content.decode(errors="replace").strip()
-        message.values |= _read_lines(text) if "=" in text else {name: text}
+        message.values |= {name: text} | (_read_lines(text) if "=" in text else {})
     else:
         raise MessageError(f"{name[:100]!r}: wanted a picture, XML or JSON, got other bytes")
 
@@ -149,7 +170,7 @@ class _XmlReader:
 
     def end(self, name: str) -> None:
         element, text = self._stack.pop(), self._texts.pop().strip()
-        value: Any = element or text
+        value: Any = element | {TEXT: text} if element and text else element or text
         name, parent = name.rpartition(":")[2], self._stack[-1]
         if name in parent:  # a list of elements of one name
             siblings = parent[name]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from itertools import islice
 from typing import Any
 
 from orchestrator.errors import PictureError
 from orchestrator.formats.transliteration import to_latin
+from plate_cameras.clocks import unix_s
 from plate_cameras.message_forms import MessageForm
 from plate_cameras.sources.sent.message_parts import (
     MAX_VALUES,
+    TEXT,
     SentMessage,
-    is_picture,
     parse_message,
+    unpack_base64,
 )
 
 MAX_PICTURE_BYTES = 20_000_000
@@ -27,23 +27,23 @@ MAX_PICTURE_BYTES = 20_000_000
 MAX_TEXT_CHARACTERS = 15
 MAX_VALUE_CHARACTERS = 100
 """Characters that count of a plate, a score and a time in a camera's message."""
-NO_PLATE = ("", "UNKNOWN", "NOPLATE", "NONE", "NULL")
-"""The words that cameras write in place of a plate that they cannot read."""
 USUAL_SCORE, MAX_SCORE = 0.8, 0.9
 """Score of a camera's reading without one, and the largest: cameras' scores are no probabilities,
 and ours decides where it is surer."""
 MAX_LATE_S, MAX_EARLY_S = 86400.0, 60.0
 """Greatest age of a message, and how far a camera's clock may be ahead. A time outside of them is
 that of a wrong clock, and the arrival counts in its place."""
-DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,")
-BASE64_STARTS = ("/9j/", "iVBORw0K", "data:image/", "Qk", "UklGR")
-"""How JPEG, PNG, a data URL, BMP and WebP begin in base64."""
 MIN_BASE64 = 200
 """Smallest number of characters of a picture in base64."""
-BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
-"""Characters that are removed from base64."""
-COMPACT = re.compile(r"\d{8} \d{6,12}([+-]\d{4})?")
-"""Times as `20261127 101530250+0300`."""
+TIME = re.compile(
+    r"(\d{4})[-/.]?(\d\d)[-/.]?(\d\d)[ T]?(\d\d):?(\d\d):?(\d\d)(?:[.,:]?(\d{1,9}))?"
+    r" ?(?:(Z)|([+-])(\d\d):?(\d\d)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""A date and a time, as RFC 3339 and cameras write them, also without separators:
+`20261127 101530250+0300`."""
+UNIX = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16})(\.\d+)?", re.ASCII)
+"""Seconds, milliseconds or microseconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,10 @@ def _find(values: Any, paths: str) -> str:
                 value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
             else:
                 value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value = value.get(TEXT)
+        if isinstance(value, bool):
+            return str(value).lower()  # as in JSON
         if isinstance(value, (str, int, float)) and str(value).strip():
             return str(value).strip()
     return ""
@@ -116,7 +120,7 @@ def _find(values: Any, paths: str) -> str:
 def _picture_of(message: SentMessage, path: str) -> bytes:
     """Return the picture that a path names, else the largest: cameras send crops beside it."""
     named_picture = message.pictures.get(path) or _decode(_find(message.values, path))
-    inner_pictures = (_decode(text) for text in _texts(message.values))
+    inner_pictures = map(_decode, _texts(message.values))
     pictures = [named_picture] if named_picture else [*message.pictures.values(), *inner_pictures]
     if not any(pictures):
         where = f" at {path}" if path else ""
@@ -145,40 +149,54 @@ def _texts(values: Any) -> Iterator[str]:
 
 def _decode(text: str) -> bytes:
     """Return the picture that a text holds in base64; empty if it holds none."""
-    if len(text) < MIN_BASE64 or not text.startswith(BASE64_STARTS):
-        return b""
-    base64_text = DATA_URL.sub("", text, count=1)
-    try:
-        content = base64.b64decode(base64_text.translate(BLANKS), validate=True)
-    except (binascii.Error, ValueError):
-        return b""
-    return content if is_picture(content) else b""
+    return unpack_base64(text.encode(errors="replace")) if len(text) >= MIN_BASE64 else b""
 
 
 def _clean(plate: str) -> str:
-    """Return a camera's reading as the service writes texts; empty if it is none."""
+    """Return a camera's reading as the service writes texts; empty if it is none.
+
+    Every plate has a digit. The words that cameras write in place of a plate have none.
+    """
     text = "".join(letter for letter in to_latin(plate) if letter.isalnum())
-    return "" if text in NO_PLATE or len(text) > MAX_TEXT_CHARACTERS else text
+    is_plate = any(map(str.isdecimal, text)) and len(text) <= MAX_TEXT_CHARACTERS
+    return text if is_plate else ""
 
 
 def _score_of(text: str) -> float:
     try:
-        score = float(text)
+        score = float(text.rstrip("% ").replace(",", "."))
     except ValueError:
         return USUAL_SCORE
-    score = score / 100 if score > 1 else score
+    score = score / 100 if score > 1 or text.endswith("%") else score
     return min(score, MAX_SCORE) if 0 < score <= 1 else USUAL_SCORE
 
 
 def _time_of(text: str) -> float | None:
-    """Return the Unix time of a camera's text. A time without a zone is this machine's local."""
+    """Return the Unix time of a camera's text; None if it is none.
+
+    A time without a zone is this machine's local. At the end of summer time, an hour comes twice:
+    the later one counts, unless it is still to come.
+    """
+    if UNIX.fullmatch(text):
+        number = float(text)
+        thousands = (len(text.partition(".")[0]) - 9) // 3
+        return number / float(1000**thousands)
+    parts = TIME.fullmatch(text)
+    if not parts:
+        return None
+    fraction = f"{parts[7] or '0':0<6.6}"
     try:
-        if re.fullmatch(r"\d{9,14}(\.\d+)?", text):
-            number = float(text)
-            return number / 1000 if number > 1e11 else number
-        if compact := COMPACT.fullmatch(text):
-            zone = "%z" if compact[1] else ""
-            return datetime.strptime(text, f"%Y%m%d %H%M%S%f{zone}").timestamp()
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+        year, month, day, hour, minute, second = map(int, parts.groups()[:6])
+        local = datetime(year, month, day, hour, minute, second, int(fraction))
+        if parts[8] or parts[9]:
+            return local.replace(tzinfo=_zone_of(parts)).timestamp()
+        moments_s = [local.replace(fold=fold).timestamp() for fold in (0, 1)]
     except (ValueError, OverflowError, OSError):
         return None
+    limit_s = unix_s() + MAX_EARLY_S
+    return max((at_s for at_s in moments_s if at_s <= limit_s), default=min(moments_s))
+
+
+def _zone_of(parts: re.Match[str]) -> timezone:
+    ahead = timedelta(hours=int(parts[10] or 0), minutes=int(parts[11] or 0))
+    return timezone(-ahead if parts[9] == "-" else ahead)

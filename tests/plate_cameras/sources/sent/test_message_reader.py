@@ -11,7 +11,7 @@ import pytest
 from orchestrator.errors import PictureError, RequestError, SettingsError
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.message_forms import FORMS, MessageForm
-from plate_cameras.sources.sent import message_parts
+from plate_cameras.sources.sent import message_parts, message_reader
 from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
 from tests.plate_cameras.sources.sent.vendor_messages import (
     CROP,
@@ -61,7 +61,7 @@ def test_a_vendors_message_gives_the_whole_picture_the_cameras_reading_and_a_dig
     assert len(others | {first}) == 3
 
 
-@pytest.mark.parametrize("plate", ["unknown", "", "No plate", "A" * 16])
+@pytest.mark.parametrize("plate", ["unknown", "", "No plate", "N/A", "false", "A1" * 8])
 def test_a_plate_that_the_camera_could_not_read_is_none(plate: str) -> None:
     message = read(hikvision(plate, WHOLE), FORMS["hikvision"])
     assert (message.text, message.score) == ("", 0.0)
@@ -78,6 +78,23 @@ def test_a_form_of_ones_own_names_the_paths() -> None:
     message = read(as_json(values | {"kind": "lpr", "larger": encode(WHOLE)}), form_)
     assert (message.picture, message.text) == (CROP, "A123BC77")
     assert (message.score, message.time_s) == (0.55, TIME_S)
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_form_may_ask_for_a_value_of_json_that_is_true_or_false(value: bool) -> None:
+    kind, body = as_json({"isPlate": value, "shot": encode(WHOLE)})
+    is_left_out = read_message(body, kind, MessageForm(only="isPlate=true")) is None
+    assert is_left_out is not value
+
+
+@pytest.mark.parametrize(
+    ("score", "expected_score"), [("55%", 0.55), ("0,55", 0.55), ("1 %", 0.01), (1, 0.9)]
+)
+def test_a_score_may_be_a_percentage(score: object, expected_score: float) -> None:
+    message = read(
+        as_json({"p": "A1", "s": score, "shot": encode(WHOLE)}), MessageForm(plate="p", score="s")
+    )
+    assert message.score == pytest.approx(expected_score)
 
 
 @pytest.mark.parametrize("score", ["", "-1", "nan", "inf", "much", "1e9"])
@@ -170,6 +187,106 @@ def test_base64_with_blanks_takes_little_memory() -> None:
     tracemalloc.stop()
     assert message.picture.startswith(WHOLE)
     assert peak < 5 * len(body)
+
+
+@pytest.mark.parametrize("size", [len(WHOLE), len(WHOLE) + 1, len(WHOLE) + 2, 900_000])
+@pytest.mark.parametrize("how", ["", "lines", "data URL", "for URLs", "unpadded"])
+def test_a_field_of_a_form_may_hold_the_picture_in_base64(size: int, how: str) -> None:
+    text = encode(WHOLE.ljust(size, b"\0"))
+    forms = {
+        "": text,
+        "lines": "\r\n".join([text[:76], text[76:]]),
+        "data URL": f"data:image/jpeg;base64,{text}",
+        "for URLs": text.replace("+", "-").replace("/", "_"),
+        "unpadded": text.rstrip("="),
+    }
+    fields = ("plate", "text/plain", b"A123BC77"), ("shot", "text/plain", forms[how].encode())
+    message = read(form(*fields), MessageForm(plate="plate", picture="shot"))
+    assert (len(message.picture), message.text) == (size, "A123BC77")
+
+
+def test_of_pictures_with_one_name_the_largest_counts() -> None:
+    parts = [("shot", "image/jpeg", content) for content in (CROP, WHOLE, CROP)]
+    assert read(form(*parts)).picture == WHOLE
+
+
+def test_a_field_with_an_equals_sign_keeps_its_name() -> None:
+    fields = ("url", "", b"/a?b=c"), ("plate", "", b"A123BC77"), SHOT
+    assert read(form(*fields), MessageForm(plate="plate", only="url=/a?b=c")).text == "A123BC77"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '<e><plate xmlns="urn:x">A123BC77</plate></e>',
+        '<e><plate score="97">A123BC77<line>1</line></plate></e>',
+        "<e><plate><![CDATA[A123BC77]]></plate></e>",
+        '{"plate": "A123BC77"}',
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_text_of_an_element_counts_whatever_its_attributes_and_encoding(
+    document: str, encoding: str
+) -> None:
+    message = read(form(("event", "", document.encode(encoding)), SHOT), MessageForm(plate="plate"))
+    assert message.text == "A123BC77"
+
+
+def read_time(time_: object) -> float | None:
+    return read(as_json({"at": time_, "shot": encode(WHOLE)}), MessageForm(time="at")).time_s
+
+
+@pytest.mark.parametrize(
+    ("time_", "time_s"),
+    [
+        ("2026-11-27T07:15:30Z", TIME_S),
+        ("2026-11-27t07:15:30z", TIME_S),
+        ("2026-11-27T07:15:30.5Z", TIME_S + 0.5),
+        ("2026-11-27T10:15:30.25+03:00", TIME_S + 0.25),
+        ("2026-11-27T02:15:30-0500", TIME_S),
+        ("2026-11-27T10:15:30+03", TIME_S),
+        ("2026-11-27 10:15:30", TIME_S),
+        ("2026/11/27 10:15:30.1234567", TIME_S + 0.123456),
+        ("20261127101530", TIME_S),
+        ("20261127101530250", TIME_S + 0.25),
+        ("20261127T071530Z", TIME_S),
+        ("20261127 101530250+0300", TIME_S + 0.25),
+        (TIME_S, TIME_S),
+        (TIME_S * 1000, TIME_S),
+        (f"{TIME_S * 1e6:.0f}", TIME_S),
+        ("2026-11-27", None),
+        ("10:15:30", None),
+        ("2026-11-27T10:15:60Z", None),
+        ("2026-13-27T10:15:30Z", None),
+        ("2026-11-27T10:15:30+99:00", None),
+        ("0001-01-01T00:00:00", None),
+        ("yesterday", None),
+    ],
+)
+def test_a_time_is_understood_as_cameras_write_it(time_: object, time_s: float | None) -> None:
+    assert read_time(time_) == (time_s and pytest.approx(time_s))
+
+
+OCTOBER_25_S = 1792886400.0
+"""00:00 UTC of October 25, 2026: an hour later, the clocks of Berlin go back from 3:00 to 2:00."""
+
+
+@pytest.mark.parametrize(
+    ("local", "after_s", "time_s"),
+    [
+        pytest.param("2026-10-25 02:30:00", 1800, 1800, id="first time"),
+        pytest.param("2026-10-25 02:30:00", 5400, 5400, id="second time"),
+        pytest.param("2026-10-25 02:30:00", 86000, 5400, id="a day later"),
+        pytest.param("2026-10-25 01:30:00", 5400, -1800, id="before it"),
+    ],
+)
+def test_of_an_hour_that_comes_twice_the_one_that_is_over_counts(
+    monkeypatch: pytest.MonkeyPatch, local: str, after_s: float, time_s: float
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    monkeypatch.setattr(message_reader, "unix_s", lambda: OCTOBER_25_S + after_s)
+    assert read_time(local) == OCTOBER_25_S + time_s
 
 
 def test_names_of_parts_may_have_any_letters() -> None:
