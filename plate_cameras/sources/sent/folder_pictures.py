@@ -47,10 +47,14 @@ MAX_FILES = 10_000
 """Files that are looked at in one round; the others follow when these are gone."""
 MAX_NAME_BYTES = 200
 """Largest part of a file's name that is kept. A file system takes 255 bytes."""
-MAX_PICTURES = 8
-"""Pictures that are read at once."""
+MAX_PICTURES, MAX_BYTES = 8, 32 * 1024 * 1024
+"""Pictures that are read at once, and their size from which on no further one is read."""
 ANSWER_S = 10.0
 """Longest wait for a file system. That of another machine may be silent for ever."""
+SCAN_LIMIT_S = 5.0
+"""Time after which a scan asks for no further file: a slow file system must answer in time."""
+RETRY_S = 60.0
+"""Pause between two attempts to read, move or delete a file that stays."""
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -71,6 +75,22 @@ class _Version:
         return cls(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+@dataclass(frozen=True)
+class _TakenFile:
+    """A file that was given out, or could not be.
+
+    Attributes:
+        problem: The reason why it stays; empty if there is none.
+        retry_s: Time of the next attempt.
+        finish: Moves or deletes it at this attempt; None if it is read again.
+    """
+
+    version: _Version
+    problem: str = ""
+    retry_s: float = float("inf")
+    finish: Callable[[], None] | None = None
+
+
 class FolderPictures:
     """The pictures of one folder, the oldest first. Each is given out once.
 
@@ -87,7 +107,7 @@ class FolderPictures:
         self._folder, self._afterwards = folder, afterwards
         self._threads = threads or make_folder_thread()
         self._waiting_files: dict[Path, tuple[_Version, float]] = {}
-        self._taken_files: dict[Path, tuple[_Version, str]] = {}  # and the reason why it stays
+        self._taken_files: dict[Path, _TakenFile] = {}
         self._next_s = float("-inf")
         self._first_problem = self.problem = ""
 
@@ -105,7 +125,7 @@ class FolderPictures:
             pictures = await self._run(lambda: self._scan(now_s))
         except OSError as error:
             raise ServerError(f"cannot read the folder: {error.strerror}") from None
-        if len(pictures) == MAX_PICTURES:  # more may wait
+        if pictures:  # more may wait
             self._next_s = now_s
         return pictures
 
@@ -118,27 +138,39 @@ class FolderPictures:
         return running.result()
 
     def _scan(self, now_s: float) -> list[SentPicture]:
-        settled_files = self._find_settled(now_s)
-        pictures = []
+        ends_s, pictures, size = now_s + SCAN_LIMIT_S, list[SentPicture](), 0
+        settled_files = [*self._find_settled(now_s, ends_s), *self._find_due(now_s, ends_s)]
         for _, path, version in sorted(settled_files, key=itemgetter(0, 1)):
             if picture := self._read(path, version, now_s - self._waiting_files[path][1]):
-                self._taken_files[path] = version, ""
+                self._taken_files[path] = _TakenFile(version)
                 pictures.append(picture)
-            if len(pictures) == MAX_PICTURES:
+                size += len(picture.content)
+            if len(pictures) == MAX_PICTURES or size >= MAX_BYTES or steady_s() >= ends_s:
                 break
         return pictures
 
-    def _find_settled(self, now_s: float) -> list[tuple[int, Path, _Version]]:
+    def _find_due(self, now_s: float, ends_s: float) -> Iterator[tuple[int, Path, _Version]]:
+        """Move or delete files that could not be; return those to be read again."""
+        for path, taken_file in [*self._taken_files.items()]:
+            if now_s < taken_file.retry_s or steady_s() >= ends_s:
+                continue
+            if taken_file.finish:
+                taken_file.finish()
+            else:
+                self._waiting_files[path] = taken_file.version, float("-inf")
+                yield taken_file.version.changed_ns, path, taken_file.version
+
+    def _find_settled(self, now_s: float, ends_s: float) -> list[tuple[int, Path, _Version]]:
         """Return the files that do not change any more, with the times of their last change."""
         files_before, self._waiting_files = self._waiting_files, {}
         settled_files, taken_files, problems = [], {}, dict[str, None]()
         for path, version in self._walk(problems):
-            taken_version, problem = self._taken_files.get(path, (None, ""))
-            if taken_version == version:
-                taken_files[path] = version, problem
-                problems |= {problem: None} if problem else {}
+            taken_file = self._taken_files.get(path)
+            if taken_file and taken_file.version == version:
+                taken_files[path] = taken_file
+                problems |= {taken_file.problem: None} if taken_file.problem else {}
                 continue
-            if len(self._waiting_files) == MAX_FILES:
+            if len(self._waiting_files) == MAX_FILES or steady_s() >= ends_s:
                 self._taken_files |= taken_files
                 break
             version_before, since_s = files_before.get(path, (version, now_s))
@@ -193,7 +225,8 @@ class FolderPictures:
         except FileNotFoundError:  # it was changed
             return None
         except OSError as error:
-            self._taken_files[path] = version, self._describe(path, "read", error)
+            problem = self._describe(path, "read", error)
+            self._taken_files[path] = _TakenFile(version, problem, steady_s() + RETRY_S)
             return None
         if settled_s < UNFINISHED_S and _may_grow(content):
             return None
@@ -213,16 +246,16 @@ class FolderPictures:
         return content if len(content) <= MAX_PICTURE_BYTES else b"too large"
 
     async def _finish(self, path: Path, version: _Version, where: str | None) -> None:
-        """Delete a file, or move it into a folder. After a failure it is not read again."""
+        """Delete a file, or move it into a folder. After a failure it is tried again later."""
+        await self._run(lambda: self._try_to_finish(path, version, where))
 
-        def change() -> None:
-            try:
-                self._change(path, version, where)
-            except OSError as error:
-                reason = self._describe(path, "moved" if where else "deleted", error)
-                self._taken_files[path] = version, reason
-
-        await self._run(change)
+    def _try_to_finish(self, path: Path, version: _Version, where: str | None) -> None:
+        try:
+            self._change(path, version, where)
+        except OSError as error:
+            problem = self._describe(path, "moved" if where else "deleted", error)
+            again = partial(self._try_to_finish, path, version, where)
+            self._taken_files[path] = _TakenFile(version, problem, steady_s() + RETRY_S, again)
 
     def _change(self, path: Path, version: _Version, where: str | None) -> None:
         with _open_folder(self._folder, path.parent) as folder_fd:
