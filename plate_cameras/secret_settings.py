@@ -60,6 +60,19 @@ def resolve_secret(name: str, value: str, environ: Mapping[str, str]) -> str:
     return environ[variable]
 
 
+def read_secret_files(part: Sink | Gate) -> tuple[str, ...]:
+    """Return the contents of a part's files with secrets; of one that cannot be read, no text."""
+    secrets = part.secrets if isinstance(part, Sink) else ()
+    contents = []
+    for value in (part.url, *secrets, *part.options.values()):
+        if value.startswith(FROM_FILE):
+            try:
+                contents.append(resolve_secret(part.name, value, {}))
+            except SettingsError:  # the part itself tells it, if it needs the file
+                contents.append("")
+    return tuple(contents)
+
+
 def _read_secret_file(name: str, path: Path) -> str:
     message = f"{name}: wanted a file with one line, by its whole path"
     if not path.is_absolute():

@@ -27,6 +27,7 @@ from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.secret_settings import read_secret_files
 from plate_cameras.store.openings.gate_commands import MAX_AGE_S, TAKEN_WITHIN_S, GateCommands
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
@@ -104,6 +105,7 @@ class PreparedGates:
 
     configuration: Configuration
     relays: Mapping[str, Relay]
+    secrets: Mapping[str, tuple[str, ...]]
 
 
 class GateThread:
@@ -118,6 +120,7 @@ class GateThread:
         self._tell = tell
         self._parts: _ThreadParts | None = None
         self._last_events: dict[str, PassEvent] = {}
+        self._secrets: Mapping[str, tuple[str, ...]] = {}
         self._death: Future[str] = Future()
 
     @property
@@ -138,11 +141,17 @@ class GateThread:
         """
         parts, gates = self._parts, configuration.gates
         changed_gates = parts.controller.find_changed(gates) if parts else gates
-        relays = {gate.name: await asyncio.to_thread(make_relay, gate) for gate in changed_gates}
-        return PreparedGates(configuration, relays)
+        secrets = {gate.name: await asyncio.to_thread(read_secret_files, gate) for gate in gates}
+        relays = {
+            gate.name: await asyncio.to_thread(make_relay, gate)
+            for gate in gates
+            if gate in changed_gates or secrets[gate.name] != self._secrets.get(gate.name)
+        }
+        return PreparedGates(configuration, relays, secrets)
 
     async def commit(self, gates: PreparedGates) -> None:
         """Follow the gates that were prepared. The thread starts with the first gate."""
+        self._secrets = gates.secrets
         if self._parts is None:
             if not gates.configuration.gates:
                 return

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
 from plate_cameras.clocks import unix_s
-from plate_cameras.configuration import Configuration
+from plate_cameras.configuration import Configuration, Sink
+from plate_cameras.secret_settings import read_secret_files
 from plate_cameras.sinks.deliverer import Deliverer
 from plate_cameras.sinks.outbox import Outbox
 from plate_cameras.sinks.receiver import Receiver
@@ -20,6 +21,8 @@ LAST_DELIVERY_S = 20.0
 """Longest time in which a watch of clips delivers its last events."""
 
 Receivers = Mapping[str, Receiver]
+Settings = Sequence[tuple[Sink, Sequence[str]]]
+"""Sinks, and the contents of their files with secrets."""
 
 
 class SinkRunner:
@@ -38,7 +41,8 @@ class SinkRunner:
     ) -> None:
         self._outbox, self._tasks, self._clock = outbox, tasks, clock
         self._find_pictures = find_pictures
-        self._configuration: Configuration | None = None
+        self._settings: Settings | None = None
+        self._next_settings: Settings | None = None
         self._deliverer: Deliverer | None = None
         self._next: Deliverer | None = None
 
@@ -59,18 +63,19 @@ class SinkRunner:
         """Make the receivers of a configuration. Nothing is delivered to them yet.
 
         Returns:
-            The receivers; None if the sinks that run are the same.
+            The receivers; None if the sinks that run are the same, with the same secrets.
 
         Raises:
             SettingsError: A sink has wrong settings.
         """
-        if self._configuration and configuration.sinks == self._configuration.sinks:
+        self._next_settings = await asyncio.to_thread(_read_settings, configuration)
+        if self._next_settings == self._settings:
             return None
         return await asyncio.to_thread(self._make_receivers, configuration)
 
     async def commit(self, configuration: Configuration, receivers: Receivers | None) -> None:
         """Deliver to prepared receivers, in place of the previous receivers."""
-        self._configuration = configuration
+        self._settings = self._next_settings
         if receivers is None:
             if self._deliverer:  # `touch` of the file is how an operator enables a sink again
                 self._deliverer.enable()
@@ -106,6 +111,10 @@ class SinkRunner:
             self._next = Deliverer(receivers, self._outbox, self._clock)
         self._deliverer, self._next = self._next, None
         await self._deliverer.run()
+
+
+def _read_settings(configuration: Configuration) -> Settings:
+    return [(sink, read_secret_files(sink)) for sink in configuration.sinks]
 
 
 async def close_all(receivers: Receivers | None) -> None:

@@ -209,12 +209,16 @@ class MqttReceiver:
         await _close(client)
 
     def _find_news(self, data: Mapping[str, Any]) -> list[Announcement]:
-        """Return the devices whose zones or lists are new: people draw zones on a page, too."""
+        """Return the devices that are new, or whose zones are: people draw zones on a page, too.
+
+        A camera may have been added to the file while the sinks went on.
+        """
         if not self._has_discovery:
             return []
         camera, news = data["camera"], list[Announcement]()
+        is_known = camera in self._zones
         zones = self._zones.setdefault(camera, set())
-        if not zones.issuperset(data["zones"]):
+        if not is_known or not zones.issuperset(data["zones"]):
             zones.update(data["zones"])
             news.append(_of_camera(camera, zones))
         lists = {hit["list"] for hit in data.get("lists", ())} - self._lists

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import FatalTaskError
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.gates import gate_thread
 from plate_cameras.gates.gate_thread import GateThread
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
@@ -79,6 +81,27 @@ async def test_wrong_settings_change_nothing(store: PassStore) -> None:
         with pytest.raises(SettingsError, match="colour"):
             await follow(gates, make_gate(name="south", options={"colour": "red"}))
         assert [status.name for status in gates.statuses] == ["north"]
+
+
+async def test_a_relay_whose_secret_was_changed_in_its_file_is_made_again(
+    store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = list[str]()
+
+    def make_relay(gate: Gate) -> ScriptedRelay:
+        made.append(gate.name)
+        return relay
+
+    monkeypatch.setattr(gate_thread, "make_relay", make_relay)
+    file = tmp_path / "password"
+    file.write_text("first")
+    configured_gates = make_gate(options={"password": f"file:{file}"}), make_gate(name="south")
+    async with running(store, *configured_gates) as (gates, _):
+        await follow(gates, *configured_gates)
+        assert made == ["north", "south"]
+        file.write_text("second")
+        await follow(gates, *configured_gates)
+        assert made == ["north", "south", "north"]
 
 
 @pytest.mark.usefixtures("relay")

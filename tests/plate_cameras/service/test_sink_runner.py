@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +92,22 @@ async def test_the_same_sinks_go_on_and_are_enabled(deliverers: list[ScriptedDel
     await apply(runner, SITE)
     await apply(runner, replace(SITE, metrics_port=9100))
     assert (len(deliverers), deliverers[0].enable_count, deliverers[0].is_stopped) == (1, 1, False)
+    await runner.stop()
+
+
+async def test_sinks_whose_secret_was_changed_in_its_file_are_made_again(
+    deliverers: list[ScriptedDeliverer], tmp_path: Path
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text("first")
+    site = replace(SITE, sinks=(replace(ERP, secrets=(f"file:{file}",)), LOG))
+    runner = make_runner()
+    await apply(runner, site)
+    await apply(runner, site)
+    assert (len(deliverers), deliverers[0].is_stopped) == (1, False)
+    file.write_text("second")
+    await apply(runner, site)
+    assert (len(deliverers), deliverers[0].is_stopped) == (2, True)
     await runner.stop()
 
 

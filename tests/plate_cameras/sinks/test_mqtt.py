@@ -144,6 +144,24 @@ async def test_a_zone_and_a_list_that_are_new_are_announced_once(
 
 
 @pytest.mark.server
+async def test_a_camera_that_was_added_to_the_file_is_announced_once(
+    broker: Broker, free_port: int
+) -> None:
+    delivery = make_delivery(1)
+    data = delivery.document["data"] | {"camera": "yard", "zones": []}
+    news = replace(delivery, document=delivery.document | {"data": data})
+    with broker():
+        async with subscribe(free_port) as receive:
+            receiver = make(free_port)
+            await receiver.send(news)
+            await receiver.send(news)
+            await receiver.close()
+            topics = [(await receive())[0] for _ in range(6)]
+    yard = ["homeassistant/device/plates_yard/config", *["plates/yard/pass"] * 2]
+    assert topics == [GATE_CONFIG, "plates/status", *yard, "plates/status"]
+
+
+@pytest.mark.server
 async def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
     broker: Broker, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
