@@ -63,23 +63,27 @@ def find_unmet(part: Gate | Sink, cameras: Iterable[Camera]) -> list[UnmetCondit
     ]
 
 
-def find_missing_lists(gate: Gate, names: Collection[str]) -> list[UnmetCondition]:
-    """Return the lists of a gate that are not among some names."""
-    wanted_names = dict.fromkeys((*gate.lists, *gate.blocked_lists))
+def find_missing_lists(part: Gate | Sink, names: Collection[str]) -> list[UnmetCondition]:
+    """Return the lists of a gate or sink that are not among some names."""
+    blocked_lists = part.blocked_lists if isinstance(part, Gate) else ()
+    wanted_names = dict.fromkeys((*part.lists, *blocked_lists))
     return [UnmetCondition("list", name) for name in wanted_names if name not in names]
 
 
-def describe_unmet(configuration: Configuration) -> list[str]:
-    """Return a sentence for each condition that cameras cannot meet, with its owner.
+def describe_unmet(configuration: Configuration, lists: Collection[str] | None = None) -> list[str]:
+    """Return a sentence for each condition that cannot be met, with its owner.
 
     Args:
         configuration: The configuration, with the areas that hold now.
+        lists: Names of all lists; None if they are not known. The gates tell of theirs.
     """
     cameras, unmet = configuration.cameras, list[tuple[str, UnmetCondition]]()
     for gate in configuration.gates:
         unmet += [(f"gate {gate.name}", condition) for condition in find_unmet(gate, cameras)]
     for sink in configuration.sinks:
-        unmet += [(f"sink {sink.name}", condition) for condition in find_unmet(sink, cameras)]
+        conditions = find_unmet(sink, cameras)
+        conditions += [] if lists is None else find_missing_lists(sink, lists)
+        unmet += [(f"sink {sink.name}", condition) for condition in conditions]
     for site in configuration.sites:
         unmet += [(f"site {site.name}", condition) for condition in _find_undirected(site, cameras)]
     return [f"{owner}: {condition.sentence}" for owner, condition in unmet]

@@ -220,20 +220,20 @@ class Session:
         )
 
     def _make_reporter(self) -> LiveReporter | None:
-        if self._watch.store is None:
+        if (store := self._watch.store) is None:
             return None
         return LiveReporter(
-            self._watch.store.live,
+            store.live,
             lambda: self._watcher.loops,
             self._apply_cameras,
             blur=self._configuration.store.blur,
             watcher=self._sharing.watcher if self._sharing else None,
             note=self._note("live reporter", live_reporter.EFFECT),
+            find_lists=store.lists.names,
         )
 
     def _make_sharing(self) -> CameraSharing | None:
-        store = self._watch.store
-        if store is None or not self._watch.is_shared:
+        if (store := self._watch.store) is None or not self._watch.is_shared:
             return None
         cameras = SharedCameras(
             lambda: [camera.name for camera in self._configuration.cameras],

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TypeVar
 
@@ -48,9 +48,10 @@ class LiveReporter:
     While the database is away, nothing is queued: the newest state is written when it is back.
 
     Args:
-        redraw: Is called when other areas were drawn.
+        redraw: Is called when other areas were drawn, or other lists are there.
         blur: The choice of what is made unrecognisable in stills, see `blur_still`.
         note: Takes the outcome of each step; failures are logged without it.
+        find_lists: Returns the names of all lists, to tell of sinks whose lists are missing.
     """
 
     def __init__(
@@ -62,11 +63,14 @@ class LiveReporter:
         blur: str = SURROUNDINGS,
         watcher: str | None = None,
         note: Note | None = None,
+        find_lists: Callable[[], Collection[str]] | None = None,
     ) -> None:
         self._live, self._loops, self._redraw, self._blur = live, loops, redraw, blur
         self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
         self._areas: dict[str, DrawnAreas] = {}
         self._unmet: list[str] = []
+        self._find_lists = find_lists
+        self._lists: Collection[str] | None = None
         self._states: dict[str, tuple[str, str]] = {}
         self._states_s = self._areas_s = float("-inf")
         self._stills_s: dict[str, float] = {}
@@ -95,11 +99,11 @@ class LiveReporter:
     def apply_areas(self, configuration: Configuration) -> Configuration:
         """Return a configuration with the drawn areas in the place of its own.
 
-        Conditions that its cameras cannot meet now are logged once.
+        Conditions that cannot be met now are logged once.
         """
         cameras = draw_on(configuration.cameras, self._areas)
         configuration = replace(configuration, cameras=cameras)
-        former, self._unmet = self._unmet, describe_unmet(configuration)
+        former, self._unmet = self._unmet, describe_unmet(configuration, self._lists)
         for sentence in self._unmet:
             if sentence not in former:
                 LOG.warning("%s", sentence)
@@ -181,10 +185,13 @@ class LiveReporter:
         return made_parts
 
     async def _look_at_areas(self) -> bool:
-        """Read the areas if any has changed. Return whether one has."""
+        """Read the areas and the names of lists. Return whether one has changed."""
+        lists = await asyncio.to_thread(self._find_lists) if self._find_lists else None
         versions = {name: (areas.revision, areas.changed_s) for name, areas in self._areas.items()}
-        if await asyncio.to_thread(self._live.area_versions) == versions:
-            return False
+        have_changed = await asyncio.to_thread(self._live.area_versions) != versions
+        are_other_lists, self._lists = lists != self._lists, lists
+        if not have_changed:
+            return are_other_lists
         self._areas = await asyncio.to_thread(self._live.areas)
         for name, areas in self._areas.items():
             if areas.problem:

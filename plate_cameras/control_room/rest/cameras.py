@@ -29,7 +29,8 @@ from plate_cameras.control_room.rest.exchange import (
 from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
 from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer, Ingested
 from plate_cameras.message_forms import PUSH, form_of
-from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
+from plate_cameras.sources.sent.message_reader import CameraMessage, read_message
+from plate_cameras.sources.sent.message_times import settle_time
 from plate_cameras.store.writing.live_tables import Areas, draw_on
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWaiting
 

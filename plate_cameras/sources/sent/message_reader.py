@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from itertools import islice
 from typing import Any
 
 from orchestrator.errors import PictureError
 from orchestrator.formats.transliteration import to_latin
-from plate_cameras.clocks import unix_s
 from plate_cameras.message_forms import MessageForm
 from plate_cameras.sources.sent.message_parts import (
     MAX_VALUES,
@@ -21,6 +18,7 @@ from plate_cameras.sources.sent.message_parts import (
     parse_message,
     unpack_base64,
 )
+from plate_cameras.sources.sent.message_times import read_time
 
 MAX_PICTURE_BYTES = 20_000_000
 """Largest size of a picture. A JPEG file of 50 million pixels has 20 MB."""
@@ -30,20 +28,8 @@ MAX_VALUE_CHARACTERS = 100
 USUAL_SCORE, MAX_SCORE = 0.8, 0.9
 """Score of a camera's reading without one, and the largest: cameras' scores are no probabilities,
 and ours decides where it is surer."""
-MAX_LATE_S, MAX_EARLY_S = 86400.0, 60.0
-"""Greatest age of a message, and how far a camera's clock may be ahead. A time outside of them is
-that of a wrong clock, and the arrival counts in its place."""
 MIN_BASE64 = 200
 """Smallest number of characters of a picture in base64."""
-TIME = re.compile(
-    r"(\d{4})[-/.]?(\d\d)[-/.]?(\d\d)[ T]?(\d\d):?(\d\d):?(\d\d)(?:[.,:]?(\d{1,9}))?"
-    r" ?(?:(Z)|([+-])(\d\d):?(\d\d)?)?",
-    re.ASCII | re.IGNORECASE,
-)
-"""A date and a time, as RFC 3339 and cameras write them, also without separators:
-`20261127 101530250+0300`."""
-UNIX = re.compile(r"(\d{9,10}|\d{12,13}|\d{15,16})(\.\d+)?", re.ASCII)
-"""Seconds, milliseconds or microseconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -84,19 +70,7 @@ def read_message(body: bytes, content_type: str, form: MessageForm) -> CameraMes
     score = _score_of(score_text) if text else 0.0
     reading = f"{text}|{time_text}|".encode(errors="replace")  # JSON may hold half a character
     digest = hashlib.sha256(reading + picture).digest()
-    return CameraMessage(picture, digest, text, score, _time_of(time_text))
-
-
-def settle_time(camera_s: float | None, now_s: float) -> tuple[float, bool]:
-    """Return the Unix time of a message, and whether it is the camera's.
-
-    Args:
-        camera_s: The time by the camera; None if it sends none.
-        now_s: The time of the arrival.
-    """
-    if camera_s is None or not now_s - MAX_LATE_S <= camera_s <= now_s + MAX_EARLY_S:
-        return now_s, False
-    return min(camera_s, now_s), True
+    return CameraMessage(picture, digest, text, score, read_time(time_text))
 
 
 def _find(values: Any, paths: str) -> str:
@@ -169,34 +143,3 @@ def _score_of(text: str) -> float:
         return USUAL_SCORE
     score = score / 100 if score > 1 or text.endswith("%") else score
     return min(score, MAX_SCORE) if 0 < score <= 1 else USUAL_SCORE
-
-
-def _time_of(text: str) -> float | None:
-    """Return the Unix time of a camera's text; None if it is none.
-
-    A time without a zone is this machine's local. At the end of summer time, an hour comes twice:
-    the later one counts, unless it is still to come.
-    """
-    if UNIX.fullmatch(text):
-        number = float(text)
-        thousands = (len(text.partition(".")[0]) - 9) // 3
-        return number / float(1000**thousands)
-    parts = TIME.fullmatch(text)
-    if not parts:
-        return None
-    fraction = f"{parts[7] or '0':0<6.6}"
-    try:
-        year, month, day, hour, minute, second = map(int, parts.groups()[:6])
-        local = datetime(year, month, day, hour, minute, second, int(fraction))
-        if parts[8] or parts[9]:
-            return local.replace(tzinfo=_zone_of(parts)).timestamp()
-        moments_s = [local.replace(fold=fold).timestamp() for fold in (0, 1)]
-    except (ValueError, OverflowError, OSError):
-        return None
-    limit_s = unix_s() + MAX_EARLY_S
-    return max((at_s for at_s in moments_s if at_s <= limit_s), default=min(moments_s))
-
-
-def _zone_of(parts: re.Match[str]) -> timezone:
-    ahead = timedelta(hours=int(parts[10] or 0), minutes=int(parts[11] or 0))
-    return timezone(-ahead if parts[9] == "-" else ahead)

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from orchestrator.plates import Plates
 from plate_cameras.background_tasks import BackgroundTasks
-from plate_cameras.configuration import Camera, Configuration, Line, Store, Zone
+from plate_cameras.configuration import Camera, Configuration, Line, Sink, Store, Zone
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.sources.status import SourceStatus
 from plate_cameras.store.factory import open_store
@@ -57,7 +58,12 @@ class ReportedLoop:
         self.loop = CameraLoop(GATE, PlayingStream(), tracker, recognizer, self._receive)
         self.redraw_count = 0
         self.reporter = LiveReporter(
-            store.live, lambda: [self.loop], self._redraw, blur="none", watcher="watcher-1"
+            store.live,
+            lambda: [self.loop],
+            self._redraw,
+            blur="none",
+            watcher="watcher-1",
+            find_lists=store.lists.names,
         )
 
     async def _receive(self, _event: object) -> None: ...
@@ -130,6 +136,22 @@ def test_a_condition_that_no_camera_meets_is_told_when_areas_change(
     for _ in range(2):
         site.reporter.apply_areas(configuration)
     assert caplog.messages == ["gate north: none of its cameras has the zone file"]
+
+
+def test_a_sink_whose_list_was_deleted_is_told(
+    store: PassStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    site, sink = ReportedLoop(store), Sink("police", "jsonl", "log.jsonl", lists=("stolen",))
+    configuration = Configuration((replace(GATE, lists=("stolen",)),), sinks=(sink,))
+    store.lists.create("stolen")
+    _run(site.reporter.load())
+    site.reporter.apply_areas(configuration)
+    assert caplog.messages == []
+    store.lists.delete("stolen")
+    site.run_until(lambda: site.redraw_count == 1)
+    for _ in range(2):
+        site.reporter.apply_areas(configuration)
+    assert caplog.messages == ["sink police: there is no list stolen"]
 
 
 def test_a_database_that_is_away_stops_nothing(

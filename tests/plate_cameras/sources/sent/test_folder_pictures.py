@@ -15,59 +15,12 @@ import pytest
 from orchestrator.errors import PlateError, ServerError
 from plate_cameras import clocks
 from plate_cameras.configuration import Camera, Schedule
-from plate_cameras.frames import Frame
 from plate_cameras.sources.sent import folder_pictures, sent_stream
 from plate_cameras.sources.sent.folder_pictures import FolderPictures
-from plate_cameras.sources.sent.sent_stream import SentStream, to_jpeg
+from plate_cameras.sources.sent.sent_stream import to_jpeg
 from tests.plate_cameras.clips import claim_size
 from tests.plate_cameras.sources.sent.vendor_messages import picture
-
-LATER_S = 100.0
-
-
-class Folder:
-    """A watched folder whose clock the test moves on."""
-
-    def __init__(self, top: Path, patch: pytest.MonkeyPatch, read_files: str = "move") -> None:
-        self.top, self.now_s, self.read_files = top, 0.0, read_files
-        patch.setattr(folder_pictures, "steady_s", lambda: self.now_s)
-        self.open()
-
-    def open(self) -> None:
-        self.pictures = FolderPictures(self.top, self.read_files)
-        self.stream = SentStream(Camera("gate", f"folder:{self.top}"), self.pictures)
-
-    def add(self, name: str, content: bytes = b"", changed_s: float = 1e9) -> Path:
-        file = self.top / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content or picture())
-        os.utime(file, (changed_s, changed_s))
-        return file
-
-    def read(self, *, finishes: bool = True) -> list[Frame]:
-        """Return the frames of what has settled by now and of what settles soon."""
-        return asyncio.run(self._read(finishes=finishes))
-
-    async def _read(self, *, finishes: bool) -> list[Frame]:
-        frames = []
-        for _ in range(3):
-            self.now_s += LATER_S
-            self.stream._queue.extend(await self.pictures.take())
-            while self.stream._queue:
-                if (frame := await self.stream.next()) and frame.upload:
-                    frames.append(frame)
-                    if finishes:
-                        await frame.upload.finish()
-        return frames
-
-    def names(self, where: str = ".") -> list[str]:
-        names = (file.name for file in (self.top / where).iterdir())
-        return sorted(name.partition("-")[2] or name for name in names)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    return Folder(tmp_path, monkeypatch)
+from tests.plate_cameras.sources.sent.watched_folder import LATER_S, Folder
 
 
 @pytest.mark.parametrize(
@@ -233,79 +186,6 @@ def test_files_that_are_not_ours_to_read_are_told(
     folder.add("b.jpg")
     assert len(folder.read()) == 1
     assert folder.stream.status.last_error.endswith("a.jpg cannot be read: Permission denied")
-
-
-def test_a_file_that_can_be_read_at_last_is_read_and_one_that_can_be_moved_is_moved(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(path: str, *arguments: int, **options: int) -> int:
-        if path == "a.jpg":
-            raise PermissionError(13, "Permission denied")
-        return open_file(path, *arguments, **options)
-
-    open_file = os.open
-    folder.add("a.jpg")
-    folder.add("b.jpg")
-    (folder.top / "read").write_bytes(b"no folder")
-    with monkeypatch.context() as patch:
-        patch.setattr(folder_pictures.os, "open", refuse)
-        assert [len(folder.read()) for _ in range(3)] == [1, 0, 0]
-    assert len(caplog.records) == 1
-    (folder.top / "read").unlink()
-    assert len(folder.read()) == 1
-    folder.read()
-    assert folder.names("read") == ["a.jpg", "b.jpg"]
-    assert folder.pictures.problem == ""
-
-
-@pytest.mark.parametrize(
-    ("open_s", "stat_s", "counts"),
-    [
-        pytest.param(1.0, 0.0, [5, 5, 0], id="slow to read"),
-        pytest.param(6.0, 0.0, [*[1] * 10, 0], id="very slow to read"),
-        pytest.param(0.0, 1.0, [*[1] * 6, 3, 1, 0], id="slow to list"),
-    ],
-)
-def test_a_slow_file_system_is_asked_for_a_few_files_at_once(
-    folder: Folder,
-    monkeypatch: pytest.MonkeyPatch,
-    open_s: float,
-    stat_s: float,
-    counts: list[int],
-) -> None:
-    def open_slowly(path: str, *arguments: int, **options: int) -> int:
-        folder.now_s += open_s * str(path).endswith(".jpg")
-        return open_file(path, *arguments, **options)
-
-    def ask_slowly(path: str, **options: int) -> os.stat_result:
-        folder.now_s += stat_s * str(path).endswith(".jpg")
-        return get_status(path, **options)  # type: ignore[call-overload, no-any-return]
-
-    open_file, get_status = os.open, os.stat
-    for number in range(10):
-        folder.add(f"{number}.jpg")
-    asyncio.run(folder.pictures.take())
-    folder.now_s += LATER_S
-    monkeypatch.setattr(folder_pictures.os, "open", open_slowly)
-    monkeypatch.setattr(folder_pictures.os, "stat", ask_slowly)
-    for count in counts:
-        pictures = asyncio.run(folder.pictures.take())
-        assert len(pictures) == count
-        for sent_picture in pictures:
-            asyncio.run(sent_picture.upload.finish())
-        folder.now_s += LATER_S
-
-
-def test_large_pictures_are_read_one_after_the_other(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folder_pictures, "MAX_BYTES", 2 * len(picture()))
-    for name in ("a.jpg", "b.jpg", "c.jpg"):
-        folder.add(name)
-    asyncio.run(folder.pictures.take())
-    folder.now_s += LATER_S
-    assert len(asyncio.run(folder.pictures.take())) == 2
-    assert len(asyncio.run(folder.pictures.take())) == 1
 
 
 def test_a_file_system_that_hangs_holds_up_nobody_else(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
-from collections.abc import Iterator
 
 import pytest
 
 from orchestrator.errors import PictureError, RequestError, SettingsError
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.message_forms import FORMS, MessageForm
-from plate_cameras.sources.sent import message_parts, message_reader
-from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
+from plate_cameras.sources.sent import message_parts
+from plate_cameras.sources.sent.message_reader import CameraMessage, read_message
 from tests.plate_cameras.sources.sent.vendor_messages import (
     CROP,
     TIME_S,
@@ -22,27 +20,10 @@ from tests.plate_cameras.sources.sent.vendor_messages import (
     form,
     hikvision,
     picture,
+    read,
 )
 
 WHOLE = picture()
-
-
-def read(kind_and_body: tuple[str, bytes], form_: MessageForm = FORMS["other"]) -> CameraMessage:
-    """Return the content of a message that tells of a vehicle."""
-    kind, body = kind_and_body
-    message = read_message(body, kind, form_)
-    assert message is not None
-    return message
-
-
-@pytest.fixture(autouse=True)
-def _in_moscow() -> Iterator[None]:
-    """Let this machine be where the cameras are: some of them send local times."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "Europe/Moscow")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 @pytest.mark.parametrize("name", VENDORS)
@@ -189,106 +170,6 @@ def test_base64_with_blanks_takes_little_memory() -> None:
     assert peak < 5 * len(body)
 
 
-@pytest.mark.parametrize("size", [len(WHOLE), len(WHOLE) + 1, len(WHOLE) + 2, 900_000])
-@pytest.mark.parametrize("how", ["", "lines", "data URL", "for URLs", "unpadded"])
-def test_a_field_of_a_form_may_hold_the_picture_in_base64(size: int, how: str) -> None:
-    text = encode(WHOLE.ljust(size, b"\0"))
-    forms = {
-        "": text,
-        "lines": "\r\n".join([text[:76], text[76:]]),
-        "data URL": f"data:image/jpeg;base64,{text}",
-        "for URLs": text.replace("+", "-").replace("/", "_"),
-        "unpadded": text.rstrip("="),
-    }
-    fields = ("plate", "text/plain", b"A123BC77"), ("shot", "text/plain", forms[how].encode())
-    message = read(form(*fields), MessageForm(plate="plate", picture="shot"))
-    assert (len(message.picture), message.text) == (size, "A123BC77")
-
-
-def test_of_pictures_with_one_name_the_largest_counts() -> None:
-    parts = [("shot", "image/jpeg", content) for content in (CROP, WHOLE, CROP)]
-    assert read(form(*parts)).picture == WHOLE
-
-
-def test_a_field_with_an_equals_sign_keeps_its_name() -> None:
-    fields = ("url", "", b"/a?b=c"), ("plate", "", b"A123BC77"), SHOT
-    assert read(form(*fields), MessageForm(plate="plate", only="url=/a?b=c")).text == "A123BC77"
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        '<e><plate xmlns="urn:x">A123BC77</plate></e>',
-        '<e><plate score="97">A123BC77<line>1</line></plate></e>',
-        "<e><plate><![CDATA[A123BC77]]></plate></e>",
-        '{"plate": "A123BC77"}',
-    ],
-)
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_the_text_of_an_element_counts_whatever_its_attributes_and_encoding(
-    document: str, encoding: str
-) -> None:
-    message = read(form(("event", "", document.encode(encoding)), SHOT), MessageForm(plate="plate"))
-    assert message.text == "A123BC77"
-
-
-def read_time(time_: object) -> float | None:
-    return read(as_json({"at": time_, "shot": encode(WHOLE)}), MessageForm(time="at")).time_s
-
-
-@pytest.mark.parametrize(
-    ("time_", "time_s"),
-    [
-        ("2026-11-27T07:15:30Z", TIME_S),
-        ("2026-11-27t07:15:30z", TIME_S),
-        ("2026-11-27T07:15:30.5Z", TIME_S + 0.5),
-        ("2026-11-27T10:15:30.25+03:00", TIME_S + 0.25),
-        ("2026-11-27T02:15:30-0500", TIME_S),
-        ("2026-11-27T10:15:30+03", TIME_S),
-        ("2026-11-27 10:15:30", TIME_S),
-        ("2026/11/27 10:15:30.1234567", TIME_S + 0.123456),
-        ("20261127101530", TIME_S),
-        ("20261127101530250", TIME_S + 0.25),
-        ("20261127T071530Z", TIME_S),
-        ("20261127 101530250+0300", TIME_S + 0.25),
-        (TIME_S, TIME_S),
-        (TIME_S * 1000, TIME_S),
-        (f"{TIME_S * 1e6:.0f}", TIME_S),
-        ("2026-11-27", None),
-        ("10:15:30", None),
-        ("2026-11-27T10:15:60Z", None),
-        ("2026-13-27T10:15:30Z", None),
-        ("2026-11-27T10:15:30+99:00", None),
-        ("0001-01-01T00:00:00", None),
-        ("yesterday", None),
-    ],
-)
-def test_a_time_is_understood_as_cameras_write_it(time_: object, time_s: float | None) -> None:
-    assert read_time(time_) == (time_s and pytest.approx(time_s))
-
-
-OCTOBER_25_S = 1792886400.0
-"""00:00 UTC of October 25, 2026: an hour later, the clocks of Berlin go back from 3:00 to 2:00."""
-
-
-@pytest.mark.parametrize(
-    ("local", "after_s", "time_s"),
-    [
-        pytest.param("2026-10-25 02:30:00", 1800, 1800, id="first time"),
-        pytest.param("2026-10-25 02:30:00", 5400, 5400, id="second time"),
-        pytest.param("2026-10-25 02:30:00", 86000, 5400, id="a day later"),
-        pytest.param("2026-10-25 01:30:00", 5400, -1800, id="before it"),
-    ],
-)
-def test_of_an_hour_that_comes_twice_the_one_that_is_over_counts(
-    monkeypatch: pytest.MonkeyPatch, local: str, after_s: float, time_s: float
-) -> None:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    monkeypatch.setattr(message_reader, "unix_s", lambda: OCTOBER_25_S + after_s)
-    assert read_time(local) == OCTOBER_25_S + time_s
-
-
 def test_names_of_parts_may_have_any_letters() -> None:
     assert read(form(("фото", "image/jpeg", WHOLE))).picture == WHOLE
 
@@ -298,22 +179,6 @@ def test_json_of_many_values_is_refused_before_it_takes_memory(item: str) -> Non
     items = f"[{','.join([item] * (message_parts.MAX_VALUES + 1))}]"
     with pytest.raises(message_parts.MessageError, match="wanted at most 5000 values of JSON"):
         read_message(items.encode(), "", FORMS["other"])
-
-
-@pytest.mark.parametrize(
-    ("camera_s", "time_and_trust"),
-    [
-        pytest.param(None, (1e9, False), id="no time"),
-        pytest.param(1e9 - 3600, (1e9 - 3600, True), id="an hour late"),
-        pytest.param(1e9 + 30, (1e9, True), id="a clock ahead"),
-        pytest.param(1e9 + 3600, (1e9, False), id="a clock in another zone"),
-        pytest.param(0.0, (1e9, False), id="a clock that was never set"),
-    ],
-)
-def test_a_cameras_time_counts_if_it_may_be_true(
-    camera_s: float | None, time_and_trust: tuple[float, bool]
-) -> None:
-    assert settle_time(camera_s, 1e9) == time_and_trust
 
 
 @pytest.mark.parametrize(

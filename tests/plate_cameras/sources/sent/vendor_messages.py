@@ -9,6 +9,9 @@ from typing import Any
 import cv2
 import numpy as np
 
+from plate_cameras.message_forms import FORMS, MessageForm
+from plate_cameras.sources.sent.message_reader import CameraMessage, read_message
+
 BOUNDARY = "boundary"
 TIME = "2026-11-27T10:15:30+03:00"
 TIME_S = 1795763730.0
@@ -120,3 +123,11 @@ VENDORS = {
     "axis": axis,
     "milesight": milesight,
 }
+
+
+def read(kind_and_body: tuple[str, bytes], form_: MessageForm = FORMS["other"]) -> CameraMessage:
+    """Return the content of a message that tells of a vehicle."""
+    kind, body = kind_and_body
+    message = read_message(body, kind, form_)
+    assert message is not None
+    return message

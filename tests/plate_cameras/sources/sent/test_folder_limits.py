@@ -1,0 +1,85 @@
+"""A watched folder whose files stay, are large, or come from a slow file system."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+from plate_cameras.sources.sent import folder_pictures
+from tests.plate_cameras.sources.sent.vendor_messages import picture
+from tests.plate_cameras.sources.sent.watched_folder import LATER_S, Folder
+
+
+def test_a_file_that_can_be_read_at_last_is_read_and_one_that_can_be_moved_is_moved(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(path: str, *arguments: int, **options: int) -> int:
+        if path == "a.jpg":
+            raise PermissionError(13, "Permission denied")
+        return open_file(path, *arguments, **options)
+
+    open_file = os.open
+    folder.add("a.jpg")
+    folder.add("b.jpg")
+    (folder.top / "read").write_bytes(b"no folder")
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_pictures.os, "open", refuse)
+        assert [len(folder.read()) for _ in range(3)] == [1, 0, 0]
+    assert len(caplog.records) == 1
+    (folder.top / "read").unlink()
+    assert len(folder.read()) == 1
+    folder.read()
+    assert folder.names("read") == ["a.jpg", "b.jpg"]
+    assert folder.pictures.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("open_s", "stat_s", "counts"),
+    [
+        pytest.param(1.0, 0.0, [5, 5, 0], id="slow to read"),
+        pytest.param(6.0, 0.0, [*[1] * 10, 0], id="very slow to read"),
+        pytest.param(0.0, 1.0, [*[1] * 6, 3, 1, 0], id="slow to list"),
+    ],
+)
+def test_a_slow_file_system_is_asked_for_a_few_files_at_once(
+    folder: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    open_s: float,
+    stat_s: float,
+    counts: list[int],
+) -> None:
+    def open_slowly(path: str, *arguments: int, **options: int) -> int:
+        folder.now_s += open_s * str(path).endswith(".jpg")
+        return open_file(path, *arguments, **options)
+
+    def ask_slowly(path: str, **options: int) -> os.stat_result:
+        folder.now_s += stat_s * str(path).endswith(".jpg")
+        return get_status(path, **options)  # type: ignore[call-overload, no-any-return]
+
+    open_file, get_status = os.open, os.stat
+    for number in range(10):
+        folder.add(f"{number}.jpg")
+    asyncio.run(folder.pictures.take())
+    folder.now_s += LATER_S
+    monkeypatch.setattr(folder_pictures.os, "open", open_slowly)
+    monkeypatch.setattr(folder_pictures.os, "stat", ask_slowly)
+    for count in counts:
+        pictures = asyncio.run(folder.pictures.take())
+        assert len(pictures) == count
+        for sent_picture in pictures:
+            asyncio.run(sent_picture.upload.finish())
+        folder.now_s += LATER_S
+
+
+def test_large_pictures_are_read_one_after_the_other(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_pictures, "MAX_BYTES", 2 * len(picture()))
+    for name in ("a.jpg", "b.jpg", "c.jpg"):
+        folder.add(name)
+    asyncio.run(folder.pictures.take())
+    folder.now_s += LATER_S
+    assert len(asyncio.run(folder.pictures.take())) == 2
+    assert len(asyncio.run(folder.pictures.take())) == 1
