@@ -58,7 +58,6 @@ RETRY_S = 60.0
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-
 ResultT = TypeVar("ResultT")
 
 
@@ -75,14 +74,14 @@ class _Version:
         return cls(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+_NewFile = tuple[Path, _Version, SentPicture]
+
+
 @dataclass(frozen=True)
 class _TakenFile:
-    """A file that was given out, or could not be.
+    """A file that was given out. One that stays has a `problem`, and is tried again.
 
-    Attributes:
-        problem: The reason why it stays; empty if there is none.
-        retry_s: Time of the next attempt.
-        finish: Moves or deletes it at this attempt; None if it is read again.
+    Then `finish` moves or deletes it; without `finish` it is read.
     """
 
     version: _Version
@@ -122,12 +121,14 @@ class FolderPictures:
             return ()
         self._next_s = now_s + SCAN_S
         try:
-            pictures = await self._run(lambda: self._scan(now_s))
+            new_files = await self._run(lambda: self._scan(now_s))
         except OSError as error:
             raise ServerError(f"cannot read the folder: {error.strerror}") from None
-        if pictures:  # more may wait
+        if new_files:  # more may wait
             self._next_s = now_s
-        return pictures
+        # Here, because nobody gets the pictures of a scan that ends too late.
+        self._taken_files |= {path: _TakenFile(version) for path, version, _ in new_files}
+        return [picture for _, _, picture in new_files]
 
     async def _run(self, call: Callable[[], ResultT]) -> ResultT:
         """Run a call in the folder's own thread, so that a hanging call delays no other folder."""
@@ -137,17 +138,16 @@ class FolderPictures:
             raise ServerError(f"the folder has not answered for {ANSWER_S:g} s")
         return running.result()
 
-    def _scan(self, now_s: float) -> list[SentPicture]:
-        ends_s, pictures, size = now_s + SCAN_LIMIT_S, list[SentPicture](), 0
+    def _scan(self, now_s: float) -> list[_NewFile]:
+        ends_s, size, new_files = now_s + SCAN_LIMIT_S, 0, list[_NewFile]()
         settled_files = [*self._find_settled(now_s, ends_s), *self._find_due(now_s, ends_s)]
         for _, path, version in sorted(settled_files, key=itemgetter(0, 1)):
             if picture := self._read(path, version, now_s - self._waiting_files[path][1]):
-                self._taken_files[path] = _TakenFile(version)
-                pictures.append(picture)
+                new_files.append((path, version, picture))
                 size += len(picture.content)
-            if len(pictures) == MAX_PICTURES or size >= MAX_BYTES or steady_s() >= ends_s:
+            if len(new_files) == MAX_PICTURES or size >= MAX_BYTES or steady_s() >= ends_s:
                 break
-        return pictures
+        return new_files
 
     def _find_due(self, now_s: float, ends_s: float) -> Iterator[tuple[int, Path, _Version]]:
         """Move or delete files that could not be; return those to be read again."""

@@ -12,16 +12,16 @@ from typing import Protocol
 
 import cv2
 
-from orchestrator.errors import Overloaded, PictureError
+from orchestrator.errors import Overloaded, PictureError, PlateError
 from orchestrator.host.text_lines import to_line
 from orchestrator.imaging.decoding import decode_bgr
-from plate_cameras.background_tasks import describe
+from plate_cameras.background_tasks import describe, make_note
 from plate_cameras.clocks import local_now, steady_s, unix_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Clock, Frame, Upload
 from plate_cameras.setting_parts import is_watched
 from plate_cameras.sources.network.policy import MAX_PIXELS
-from plate_cameras.sources.status import SourceStatus
+from plate_cameras.sources.status import SourceStatus, State
 
 LOG = logging.getLogger(__name__)
 POLL_S = 0.25
@@ -63,6 +63,9 @@ class SentPictures(Protocol):
         """Return the next pictures in their order, each once.
 
         After a restart, those that were not finished come again.
+
+        Raises:
+            PlateError: The place cannot be used now.
         """
 
 
@@ -77,19 +80,28 @@ class SentStream:
         self._camera, self._pictures = camera, pictures
         self._queue: deque[SentPicture] = deque()
         self._status = SourceStatus(state="playing")
+        self._note = make_note(f"{camera.name}: no pictures are read")
+        self._failure: PlateError | None = None
 
     @property
     def status(self) -> SourceStatus:
         """The state and the counts of the source."""
-        problem = self._pictures.problem
+        problem = str(self._failure or self._pictures.problem)
         return replace(self._status, last_error=problem) if problem else self._status
 
     async def wait_for_frame(self) -> bool:
         """Wait for a picture."""
         while not self._queue:
+            try:
+                self._queue.extend(await self._pictures.take())
+            except PlateError as error:  # such as a folder that is not mounted: it may come back
+                self._failure = error
+            else:
+                self._failure = None
+            self._note(self._failure)
             is_on = is_watched(self._camera.schedule, local_now())
-            self._status = replace(self._status, state="playing" if is_on else "off")
-            self._queue.extend(await self._pictures.take())
+            state: State = "waiting" if self._failure else "playing" if is_on else "off"
+            self._status = replace(self._status, state=state)
             if not self._queue:
                 await asyncio.sleep(POLL_S)
         return True

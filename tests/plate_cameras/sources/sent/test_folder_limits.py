@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 
 import pytest
 
+from orchestrator.errors import ServerError
 from plate_cameras.sources.sent import folder_pictures
 from tests.plate_cameras.sources.sent.vendor_messages import picture
 from tests.plate_cameras.sources.sent.watched_folder import LATER_S, Folder
@@ -83,3 +85,23 @@ def test_large_pictures_are_read_one_after_the_other(
     folder.now_s += LATER_S
     assert len(asyncio.run(folder.pictures.take())) == 2
     assert len(asyncio.run(folder.pictures.take())) == 1
+
+
+def test_pictures_of_a_scan_that_ends_too_late_come_again(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_late(path: str, *arguments: int, **options: int) -> int:
+        may_go.wait(30)
+        return open_file(path, *arguments, **options)
+
+    open_file, may_go = os.open, threading.Event()
+    folder.add("a.jpg")
+    asyncio.run(folder.pictures.take())
+    folder.now_s += LATER_S
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_pictures, "ANSWER_S", 0.05)
+        patch.setattr(folder_pictures.os, "open", open_late)
+        with pytest.raises(ServerError, match="has not answered"):
+            asyncio.run(folder.pictures.take())
+        may_go.set()
+    assert len(folder.read()) == 1
