@@ -24,6 +24,7 @@ from typing import TypeVar
 from orchestrator.errors import ServerError
 from orchestrator.host.daemon_threads import DaemonThreads
 from orchestrator.host.text_lines import to_line
+from orchestrator.imaging.files import SUFFIXES
 from orchestrator.imaging.headers import check_file
 from plate_cameras.clocks import steady_s
 from plate_cameras.frames import Upload
@@ -33,7 +34,6 @@ from plate_cameras.sources.sent.message_reader import MAX_PICTURE_BYTES
 from plate_cameras.sources.sent.sent_stream import SentPicture
 
 LOG = logging.getLogger(__name__)
-ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 READ, BROKEN = ASIDE = ("read", "broken")
 """Folders for pictures that were read, and for those that cannot be."""
 SCAN_S, SETTLED_S = 1.0, 2.0
@@ -211,7 +211,7 @@ class FolderPictures:
             is_deep = len(relative.parts) >= MAX_DEPTH
             folders[:] = [] if is_deep else [name for name in folders if name not in skipped_names]
             for name in files:
-                if not name.lower().endswith(ENDINGS) or name.startswith("."):
+                if Path(name).suffix.lower() not in SUFFIXES or name.startswith("."):
                     continue
                 with suppress(OSError):  # it is gone
                     status = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)

@@ -75,6 +75,15 @@ def test_a_slow_file_system_is_asked_for_a_few_files_at_once(
         folder.now_s += LATER_S
 
 
+@pytest.mark.parametrize("name", ["a.jpeg", "a.JFIF", "a.jpe", "a.Webp", "a.bmp"])
+def test_a_picture_has_one_of_the_usual_endings(folder: Folder, name: str) -> None:
+    folder.add(name)
+    folder.add(f"{name}.part")
+    folder.add(f".{name}")
+    assert len(folder.read()) == 1
+    assert folder.names("read") == [name]
+
+
 def test_large_pictures_are_read_one_after_the_other(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
