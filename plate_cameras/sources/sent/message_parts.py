@@ -5,6 +5,7 @@ A sender is not trusted: parts, depth and values are limited, and XML may define
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -126,9 +127,9 @@ def _add(message: SentMessage, name: str, content: bytes) -> None:
     """
     start = content[:64].lstrip(MARKS)
     if start.startswith((b"{", b"[")):
-        message.values |= _read_json(content)
+        message.values |= _read_json(_trim(content))
     elif start.startswith(b"<"):
-        message.values |= _read_xml(content)
+        message.values |= _read_xml(_trim(content))
     elif picture := content if is_picture(content) else unpack_base64(content):
         message.pictures[name] = max(picture, message.pictures.get(name, b""), key=len)
     elif len(content) <= MAX_TEXT_BYTES:
@@ -136,6 +137,12 @@ def _add(message: SentMessage, name: str, content: bytes) -> None:
         message.values |= {name: text} | (_read_lines(text) if "=" in text else {})
     else:
         raise MessageError(f"{name[:100]!r}: wanted a picture, XML or JSON, got other bytes")
+
+
+def _trim(content: bytes) -> bytes:
+    """Return a document without blanks and null bytes round it; one in UTF-16 as it is."""
+    text = content.removeprefix(codecs.BOM_UTF8).strip(BLANKS + b"\0")
+    return content if b"\0" in text else text
 
 
 def _read_json(content: bytes) -> dict[str, Any]:

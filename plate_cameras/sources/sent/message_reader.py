@@ -28,6 +28,8 @@ MAX_VALUE_CHARACTERS = 100
 USUAL_SCORE, MAX_SCORE = 0.8, 0.9
 """Score of a camera's reading without one, and the largest: cameras' scores are no probabilities,
 and ours decides where it is surer."""
+REPLACEMENT = "\ufffd"
+"""The character in place of bytes that are no UTF-8."""
 MIN_BASE64 = 200
 """Smallest number of characters of a picture in base64."""
 
@@ -129,11 +131,12 @@ def _decode(text: str) -> bytes:
 def _clean(plate: str) -> str:
     """Return a camera's reading as the service writes texts; empty if it is none.
 
-    Every plate has a digit. The words that cameras write in place of a plate have none.
+    Every plate has a digit. The words that cameras write in place of a plate have none. Of a text
+    in another encoding than UTF-8, only a part is left.
     """
     text = "".join(letter for letter in to_latin(plate) if letter.isalnum())
     is_plate = any(map(str.isdecimal, text)) and len(text) <= MAX_TEXT_CHARACTERS
-    return text if is_plate else ""
+    return text if is_plate and REPLACEMENT not in plate else ""
 
 
 def _score_of(text: str) -> float:

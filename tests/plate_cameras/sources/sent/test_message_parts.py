@@ -52,3 +52,23 @@ def test_the_text_of_an_element_counts_whatever_its_attributes_and_encoding(
 ) -> None:
     message = read(form(("event", "", document.encode(encoding)), SHOT), MessageForm(plate="plate"))
     assert message.text == "A123BC77"
+
+
+@pytest.mark.parametrize(
+    "document",
+    ['<?xml version="1.0"?><e><plate>A123BC77</plate></e>', '{"plate": "A123BC77"}'],
+)
+@pytest.mark.parametrize(
+    ("before", "after"), [(b"\r\n", b""), (b"\xef\xbb\xbf\n", b""), (b"", b"\0"), (b" ", b"\r\n\0")]
+)
+def test_a_document_may_have_blanks_and_null_bytes_round_it(
+    document: str, before: bytes, after: bytes
+) -> None:
+    part = ("event", "", before + document.encode() + after)
+    assert read(form(part, SHOT), MessageForm(plate="plate")).text == "A123BC77"
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r"])
+def test_a_field_in_another_encoding_gives_no_part_of_a_plate(encoding: str) -> None:
+    plate = "\u0410123\u0412\u042177".encode(encoding)
+    assert read(form(("plate", "", plate), SHOT), MessageForm(plate="plate")).text == ""
