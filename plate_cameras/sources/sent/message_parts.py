@@ -101,10 +101,10 @@ def _split(body: bytes, boundary: bytes) -> Iterator[tuple[str, bytes]]:
     if not 1 <= len(boundary) <= 70:  # RFC 2046, section 5.1.1
         limit = "a boundary of 1 to 70 characters"
         raise MessageError(f"content-type: wanted {limit}, got {len(boundary)}")
-    preamble, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
+    _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
     if len(parts) > MAX_PARTS + 1:
         raise MessageError(f"form: wanted at most {MAX_PARTS} parts, got more")
-    if preamble.strip() or not parts or not parts[-1].startswith(b"--"):
+    if not parts or not parts[-1].startswith(b"--"):
         raise MessageError("form: wanted parts between boundaries and a closing one, got none")
     for number, part in enumerate(parts[:-1], 1):
         head, separator, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")

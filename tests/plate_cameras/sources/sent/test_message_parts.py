@@ -32,6 +32,11 @@ def test_of_pictures_with_one_name_the_largest_counts() -> None:
     assert read(form(*parts)).picture == WHOLE
 
 
+def test_text_round_the_parts_is_left_out() -> None:
+    kind, body = form(SHOT)
+    assert read((kind, b"for readers without MIME\r\n" + body + b"\r\n.")).picture == WHOLE
+
+
 def test_a_field_with_an_equals_sign_keeps_its_name() -> None:
     fields = ("url", "", b"/a?b=c"), ("plate", "", b"A123BC77"), SHOT
     assert read(form(*fields), MessageForm(plate="plate", only="url=/a?b=c")).text == "A123BC77"
