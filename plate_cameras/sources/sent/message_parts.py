@@ -153,7 +153,8 @@ def _read_json(content: bytes) -> dict[str, Any]:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise MessageError(f"message: wanted JSON, got: {error}") from error
-    return value if isinstance(value, dict) else {"items": value}
+    items = {str(number): item for number, item in enumerate(value)}
+    return value if isinstance(value, dict) else items
 
 
 class _XmlReader:

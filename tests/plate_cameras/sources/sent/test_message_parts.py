@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from plate_cameras.message_forms import MessageForm
-from tests.plate_cameras.sources.sent.vendor_messages import CROP, encode, form, picture, read
+from tests.plate_cameras.sources.sent.vendor_messages import (
+    CROP,
+    as_json,
+    encode,
+    form,
+    picture,
+    read,
+)
 
 WHOLE = picture()
 SHOT = ("shot", "image/jpeg", WHOLE)
@@ -30,6 +37,11 @@ def test_a_field_of_a_form_may_hold_the_picture_in_base64(size: int, how: str) -
 def test_of_pictures_with_one_name_the_largest_counts() -> None:
     parts = [("shot", "image/jpeg", content) for content in (CROP, WHOLE, CROP)]
     assert read(form(*parts)).picture == WHOLE
+
+
+def test_items_of_a_message_that_is_a_list_have_numbers() -> None:
+    message = read(as_json([{"plate": "A123BC77", "shot": encode(WHOLE)}]), MessageForm("0.plate"))
+    assert (message.picture, message.text) == (WHOLE, "A123BC77")
 
 
 def test_text_round_the_parts_is_left_out() -> None:

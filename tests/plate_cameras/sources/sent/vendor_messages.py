@@ -39,7 +39,7 @@ def form(*parts: tuple[str, str, bytes]) -> tuple[str, bytes]:
     return f"multipart/form-data; boundary={BOUNDARY}", b"".join(lines) + f"--{BOUNDARY}--".encode()
 
 
-def as_json(document: dict[str, Any]) -> tuple[str, bytes]:
+def as_json(document: dict[str, Any] | list[Any]) -> tuple[str, bytes]:
     return "application/json", json.dumps(document).encode()
 
 
