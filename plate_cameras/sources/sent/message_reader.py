@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from orchestrator.errors import PictureError
-from orchestrator.formats.transliteration import to_latin
 from plate_cameras.message_forms import MessageForm
+from plate_cameras.plate_texts import strip_text
 from plate_cameras.sources.sent.message_parts import (
     MAX_VALUES,
     TEXT,
@@ -134,7 +134,7 @@ def _clean(plate: str) -> str:
     Every plate has a digit. The words that cameras write in place of a plate have none. Of a text
     in another encoding than UTF-8, only a part is left.
     """
-    text = "".join(letter for letter in to_latin(plate) if letter.isalnum())
+    text = strip_text("".join(letter for letter in plate if letter.isalnum()))
     is_plate = any(map(str.isdecimal, text)) and len(text) <= MAX_TEXT_CHARACTERS
     return text if is_plate and REPLACEMENT not in plate else ""
 

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 from plate_cameras.passes import to_rfc3339
+from plate_cameras.plate_texts import strip_text
 from plate_cameras.store.finding.pass_query import LIMIT, MAX_PAGE
-from plate_cameras.store.finding.text_patterns import check_edits, clean_text, strip_text
+from plate_cameras.store.finding.text_patterns import check_edits, clean_text
 from plate_cameras.store.lists.doubtful_texts import ACCEPT, explain_doubt
 from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, read_entries
 from plate_cameras.store.tables.schema import list_entries

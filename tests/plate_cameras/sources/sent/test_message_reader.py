@@ -48,6 +48,20 @@ def test_a_plate_that_the_camera_could_not_read_is_none(plate: str) -> None:
     assert (message.text, message.score) == ("", 0.0)
 
 
+@pytest.mark.parametrize(
+    "plate",
+    [
+        "A123BC77RUS",
+        "\u0430123\u0432\u0441 77 RUS",
+        "A 123 BC RUS 77",
+        "A123BC|77|rus",
+        "A123BC.77-\u0440\u0443\u0441",
+    ],
+)
+def test_the_country_is_no_part_of_a_cameras_reading(plate: str) -> None:
+    assert read(hikvision(plate, WHOLE), FORMS["hikvision"]).text == "A123BC77"
+
+
 def test_other_events_of_a_camera_are_left_out() -> None:
     kind, body = hikvision("", WHOLE, event="videoloss")
     assert read_message(body, kind, FORMS["hikvision"]) is None

@@ -8,7 +8,7 @@ import secrets
 import sqlalchemy as sa
 from alembic import op
 
-from plate_cameras.store.finding.text_patterns import strip_text
+from plate_cameras.plate_texts import strip_text
 
 revision = "0013"
 down_revision = "0012"
