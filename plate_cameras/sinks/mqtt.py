@@ -36,8 +36,9 @@ QOS = 1
 TIMEOUT_S = 10.0
 """Longest wait for the broker, for a connection or the receipt of an event."""
 KEEPALIVE_S = 30
-MAX_ANNOUNCEMENTS = 10
-"""Devices that are announced at the same time."""
+MAX_ANNOUNCEMENTS = 100
+"""Devices that are announced at the same time. Each batch takes as long as an answer of the broker,
+and all of them together must take less than the limit of one event."""
 CHECK_S = 15.0
 """Interval of the checks of the broker while there are no events."""
 MAX_PACKET_BYTES, MAX_BYTES_PER_S = 1024, 20_000
@@ -184,6 +185,7 @@ class MqttReceiver:
             keepalive=KEEPALIVE_S,
             logger=SILENT,
             max_queued_incoming_messages=1,
+            max_inflight_messages=MAX_ANNOUNCEMENTS,
         )
         _ReceiptReader(client._client)
         entering = asyncio.create_task(_enter(client))
