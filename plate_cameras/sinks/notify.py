@@ -31,8 +31,9 @@ Others of Apprise show messages on this machine, load plugins, open files by the
 message for the end of an incident."""
 FILE_OPTIONS = frozenset({"pgp", "pgpprv", "pgppub", "template", "wkd"})
 """Options of addresses that name files of this machine, or keys that Apprise would write there."""
-TIMEOUT_S = 25.0
-"""Longest time of one message; it is shorter than the outbox's limit for an event."""
+PICTURES_S, TIMEOUT_S = 3.0, 25.0
+"""Longest wait for the pictures, and longest time of one message. Together they are shorter than
+the limit of an event: a message that is sent after it would be sent again."""
 STATUS = re.compile(r"\berror=([0-9]{3})\b")
 """The HTTP status in a line of Apprise's log. The rest is not shown: it may contain
 secrets."""
@@ -66,6 +67,7 @@ class NotifyReceiver:
         self._choice = _read_choice(sink, PICTURES, CHOICES)
         self._language = _read_choice(sink, LANGUAGE, LANGUAGES)
         self._find_pictures = find_pictures
+        self._reading: asyncio.Future[Sequence[bytes] | None] | None = None
         self._apprise = _import_apprise(sink)
         url = resolve_secret(f"sink {sink.name}: url", sink.url, environ)
         self._open = partial(_open_service, self._apprise, sink, url)
@@ -73,7 +75,8 @@ class NotifyReceiver:
 
     async def send(self, delivery: Delivery) -> None:
         """Send one message, see `Receiver`. A picture that cannot be read holds up no alert."""
-        await asyncio.to_thread(self._send, delivery)
+        pictures = await self._read_pictures(delivery.pass_id)
+        await asyncio.to_thread(self._send, delivery, pictures)
 
     async def idle(self) -> None:
         """Do nothing: each message is a request of its own."""
@@ -81,15 +84,30 @@ class NotifyReceiver:
     async def close(self) -> None:
         """Do nothing: no connection stays open."""
 
-    def _send(self, delivery: Delivery) -> None:
+    async def _read_pictures(self, pass_id: str) -> Sequence[bytes] | None:
+        """Return the pictures of a message; None if they cannot be read now."""
+        if self._choice == NONE:
+            return ()
+        if self._reading is None or self._reading.done():  # else a disk hangs since the last time
+            self._reading = asyncio.ensure_future(asyncio.to_thread(self._try_to_find, pass_id))
+            await asyncio.wait({self._reading}, timeout=PICTURES_S)
+            if self._reading.done():
+                return self._reading.result()
+        LOG.warning("a message has no pictures: they cannot be read within %g s", PICTURES_S)
+        return None
+
+    def _try_to_find(self, pass_id: str) -> Sequence[bytes] | None:
+        try:
+            return self._find_pictures(pass_id)
+        except Exception as error:  # whatever it is, the alert must not wait for it
+            LOG.warning("a message has no pictures: %s", describe(error))
+            return None
+
+    def _send(self, delivery: Delivery, pictures: Sequence[bytes] | None) -> None:
         title, lines = to_message(delivery.document, self._language)
-        pictures: Sequence[bytes] = ()
-        if self._choice != NONE:
-            try:
-                pictures = self._find_pictures(delivery.pass_id)
-            except Exception as error:  # whatever it is, the alert must not wait for it
-                LOG.warning("a message has no pictures: %s", describe(error))
-                lines.append(LANGUAGES[self._language]["no_picture"])
+        if pictures is None:
+            pictures = ()
+            lines.append(LANGUAGES[self._language]["no_picture"])
         if self._choice == PLATE:
             pictures = pictures[:1]
         attachments = [

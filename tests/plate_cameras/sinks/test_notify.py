@@ -11,7 +11,7 @@ import mimetypes
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ import requests
 
 from orchestrator.errors import ExtraError, SettingsError
 from plate_cameras.configuration import Sink
+from plate_cameras.sinks import notify
 from plate_cameras.sinks.notify import FILE_OPTIONS, SERVICES, NotifyReceiver
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError, Undeliverable
@@ -30,17 +31,6 @@ from tests.plate_cameras.sinks.inbox import WORD, Inbox
 from tests.plate_cameras.sinks.receivers import make_delivery
 
 PICTURES = (b"the plate", b"the vehicle")
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    _require_library()
-    with Inbox() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -99,6 +89,30 @@ def test_a_picture_that_cannot_be_read_holds_up_no_message(inbox: Inbox, error: 
     sink = Sink("guard", "notify", inbox.url, options={"language": "ru"})
     send(NotifyReceiver(sink, {}, fail), make_hit())
     assert inbox.messages[0]["message"].splitlines()[-1].startswith("Снимок")
+
+
+def test_a_store_of_pictures_that_hangs_holds_up_no_message(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end, pass_ids = threading.Event(), list[str]()
+
+    def hang(pass_id: str) -> Sequence[bytes]:
+        pass_ids.append(pass_id)
+        may_end.wait(30)
+        return PICTURES
+
+    async def send_two() -> None:
+        receiver = NotifyReceiver(Sink("guard", "notify", inbox.url), {}, hang)
+        for _ in range(2):
+            await receiver.send(make_hit())
+        may_end.set()
+
+    monkeypatch.setattr(notify, "PICTURES_S", 0.05)
+    asyncio.run(send_two())
+    for message in inbox.messages:
+        assert message["attachments"] == []
+        assert "cannot be read now" in message["message"].splitlines()[-1]
+    assert len(pass_ids) == 1  # no further thread waits for the store
 
 
 @pytest.mark.parametrize(
