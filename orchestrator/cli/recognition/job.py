@@ -95,7 +95,8 @@ class Input:
 
     @property
     def is_countable(self) -> bool:
-        return self.options.from_file != STANDARD_INPUT
+        name = self.options.from_file
+        return name is None or Path(name).is_file()  # a pipe has its lines only once
 
     @property
     def is_one_picture(self) -> bool:
