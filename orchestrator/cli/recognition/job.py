@@ -95,8 +95,7 @@ class Input:
 
     @property
     def is_countable(self) -> bool:
-        name = self.options.from_file
-        return name is None or Path(name).is_file()  # a pipe has its lines only once
+        return not self.options.from_file or Path(self.options.from_file).is_file()  # no pipe
 
     @property
     def is_one_picture(self) -> bool:
