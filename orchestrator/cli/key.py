@@ -15,6 +15,7 @@ import typer
 
 from orchestrator.cli.flags import show_errors
 from orchestrator.errors import SettingsError
+from orchestrator.host.disk_files import sync
 from orchestrator.host.toml_files import to_toml
 from orchestrator.serving.gateway.policy.api_keys import (
     Key,
@@ -150,6 +151,7 @@ def _replace(file: Path, content: bytes) -> None:
             with suppress(PermissionError):
                 os.fchown(out.fileno(), old_stat.st_uid, old_stat.st_gid)
             os.fchmod(out.fileno(), stat.S_IMODE(old_stat.st_mode))
+        sync(temporary)  # a power cut would leave a file without keys
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """Exported networks give the same answers as the trained ones."""
 
+import os
 import resource
 import shutil
 from pathlib import Path
@@ -88,6 +89,29 @@ def test_ctrl_c_leaves_no_half_of_a_file(engine: Engine, tmp_path, monkeypatch) 
     with pytest.raises(KeyboardInterrupt):
         write_network("stn", tmp_path / "model.xml", engine=engine)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_a_file_is_on_the_disk_before_it_gets_its_name(
+    engine: Engine, tmp_path, monkeypatch
+) -> None:
+    steps: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def record_sync(descriptor: int) -> None:
+        steps.append(Path(f"/proc/self/fd/{descriptor}").readlink().suffix)
+        fsync(descriptor)
+
+    def record_name(part: Path, path: Path) -> Path:
+        steps.append(f"name{path.suffix}")
+        return replace(part, path)
+
+    monkeypatch.setattr(os, "fsync", record_sync)
+    monkeypatch.setattr(Path, "replace", record_name)
+    path = tmp_path / ("model.xml" if engine.is_openvino else "model.pt")
+    write_network("stn", path, engine=engine)
+    suffixes = [".bin", ".xml"] if engine.is_openvino else [".pt"]
+    assert steps == [step for suffix in suffixes for step in (suffix, f"name{suffix}")]
 
 
 def assert_no_subnormal_numbers(frozen: torch.jit.ScriptModule) -> None:
