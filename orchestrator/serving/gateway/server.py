@@ -33,6 +33,7 @@ CLOSING_S = 2.0
 """Seconds for a client to confirm the end of a TLS connection."""
 GIVE_UP_S = round(WORK_S + CLOSING_S)
 BACKLOG = 1024
+Duty = Callable[[], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     servers = list(_http_servers(service, host.app))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)
-    duties = [service.watch, service.canary.watch, partial(listen, service), host.run]
+    duties: list[Duty] = [service.watch, service.canary.watch, partial(listen, service), host.run]
     duties.append(partial(MemoryTrim().watch, lambda: service.admission.counts().bytes))
     if certificate:
         certificate.serve_with([server.config.ssl for server, _ in servers if server.config.ssl])
@@ -117,9 +118,7 @@ def _stop_signal() -> asyncio.Event:
     return stop_event
 
 
-async def _run(
-    duty: Callable[[], Awaitable[None]], failures: list[Exception], stop_event: asyncio.Event
-) -> None:
+async def _run(duty: Duty, failures: list[Exception], stop_event: asyncio.Event) -> None:
     """Run a background task. If it fails, the process must end, and another must replace it."""
     try:
         await duty()
