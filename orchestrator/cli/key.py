@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import show_errors
+from orchestrator.cli.standard_streams import check_output
 from orchestrator.errors import SettingsError
 from orchestrator.host.disk_files import sync
 from orchestrator.host.toml_files import to_toml
@@ -70,6 +71,7 @@ def key(
 def _show(text: str, keys: Path, name: str) -> None:
     """Show a new key; remove it again if nobody can see it."""
     try:
+        check_output()
         typer.echo(text)
     except OSError:
         remove_key(keys, name)

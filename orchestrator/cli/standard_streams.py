@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -22,6 +23,16 @@ def open_closed_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest free number
     if sys.stdin is None:
         sys.stdin = os.fdopen(0, encoding="utf-8")
+
+
+def check_output() -> None:
+    """Check that results can be shown: Python discards what is printed to a closed output.
+
+    Raises:
+        OSError: Standard output is closed.
+    """
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
 
 
 def say(message: str, *, err: bool = False) -> None:

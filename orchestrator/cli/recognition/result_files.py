@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import errno
 import fcntl
 import json
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import groupby
@@ -17,6 +15,7 @@ from typing import Any, Protocol, TextIO, TypeGuard
 
 from orchestrator.cli.recognition.file_words import FileWords
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
+from orchestrator.cli.standard_streams import check_output
 from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 
@@ -251,8 +250,7 @@ def open_text(path: Path, mode: str) -> TextIO:
     """
     options = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     if path == STANDARD_OUTPUT:
-        if sys.stdout is None:  # its number leads to the null device
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        check_output()
         return os.fdopen(os.dup(1), "w", **options)  # type: ignore[call-overload,no-any-return]
     return path.open(mode, **options)  # type: ignore[call-overload,no-any-return]
 
