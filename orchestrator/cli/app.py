@@ -12,6 +12,7 @@ import typer
 
 from orchestrator.cli import workshop
 from orchestrator.cli.commands import COMMANDS, FOLLOW, SuggestingGroup, installed_commands, load
+from orchestrator.cli.standard_streams import open_closed_streams
 from orchestrator.host.distribution import read_version
 
 CAMERAS_MISSING = "Commands for cameras come with `make cameras`."
@@ -76,4 +77,5 @@ def plates(
     ] = False,
 ) -> None:
     """Take what comes before the name of a command."""
+    open_closed_streams()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # our messages say it; gRPC reads this once

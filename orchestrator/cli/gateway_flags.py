@@ -138,14 +138,29 @@ class GatewayFlags(CallerOptions, AddressFlags):
             )
 
     def _check_origins(self) -> None:
-        from orchestrator.serving.gateway.http.origins import is_origin
+        """Refuse names that no browser sends: they would have no effect, or lock all callers out.
+
+        Raises:
+            SettingsError: There is one, or the address of the source is no link.
+        """
+        from orchestrator.serving.gateway.http.origins import is_host, is_origin
 
         for text in self.cors_origins:
             if not is_origin(text):
                 raise SettingsError(
-                    "cors_origin: wanted an origin as https://shop.example, without a path or "
-                    f"a last slash, got {text!r}"
+                    "cors_origin: wanted an origin as browsers write it, https://shop.example, in "
+                    "small letters, without a path, a last slash or the usual port, "
+                    f"got {text!r}"
                 )
+        for text in self.allowed_hosts:
+            if not is_host(text.lower()):
+                raise SettingsError(
+                    f"allowed_host: wanted a name as shop.example, without a port, got {text!r}"
+                )
+        if self.source_url and not self.source_url.startswith(("http://", "https://")):
+            raise SettingsError(
+                f"source_url: wanted an address as https://code.example, got {self.source_url!r}"
+            )
 
     def _check_proxies(self) -> None:
         from orchestrator.serving.gateway.policy.trusted_proxies import TrustedProxies

@@ -14,7 +14,9 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import show_errors
+from orchestrator.cli.standard_streams import check_output
 from orchestrator.errors import SettingsError
+from orchestrator.host.disk_files import sync
 from orchestrator.host.toml_files import to_toml
 from orchestrator.serving.gateway.policy.api_keys import (
     Key,
@@ -69,6 +71,7 @@ def key(
 def _show(text: str, keys: Path, name: str) -> None:
     """Show a new key; remove it again if nobody can see it."""
     try:
+        check_output()
         typer.echo(text)
     except OSError:
         remove_key(keys, name)
@@ -150,6 +153,7 @@ def _replace(file: Path, content: bytes) -> None:
             with suppress(PermissionError):
                 os.fchown(out.fileno(), old_stat.st_uid, old_stat.st_gid)
             os.fchmod(out.fileno(), stat.S_IMODE(old_stat.st_mode))
+        sync(temporary)  # a power cut would leave a file without keys
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from orchestrator.cli.flags import VerboseOption, show_errors
 from orchestrator.cli.gateway_flags import GatewayFlags
-from orchestrator.cli.standard_streams import open_closed_streams
 from orchestrator.errors import SettingsError
 from orchestrator.host.background_log import log_in_background
 from orchestrator.host.option_fields import expand
@@ -52,7 +51,6 @@ def serve(
     verbose: VerboseOption = False,
 ) -> None:
     """Start Triton and the gateway and keep them running until Ctrl-C."""
-    open_closed_streams()
     with show_errors(verbose=verbose), log_in_background():
         from orchestrator.cli.startup import run_services
 

@@ -1,7 +1,8 @@
-"""Standard streams of a long-running command, which continues when they are closed or full."""
+"""Standard streams of a command, which continues when they are closed or full."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -12,13 +13,26 @@ import typer
 def open_closed_streams() -> None:
     """Open the null device for each standard stream that is closed.
 
-    Else the next file or socket would take its number, and child processes would write to it.
+    Else the next file or socket would take its number, and results or child processes would write
+    to it. A closed standard input is an empty one.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest free number
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, encoding="utf-8")
+
+
+def check_output() -> None:
+    """Check that results can be shown: Python discards what is printed to a closed output.
+
+    Raises:
+        OSError: Standard output is closed.
+    """
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
 
 
 def say(message: str, *, err: bool = False) -> None:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from opentelemetry import propagate, trace
 
@@ -87,6 +87,10 @@ class BaseClient(ABC, Generic[TransportT]):
         self._is_closed = False
         self.retried = 0
         self._prepare()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: connections belong to one process."""
+        raise TypeError(f"{self._url}: a client cannot be pickled; make one in each process")
 
     _sleep: Callable[[float], Any]
     """Waits for a number of seconds."""

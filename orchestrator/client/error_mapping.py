@@ -59,7 +59,7 @@ UNTRUSTED = re.compile(r"(?:CERTIFICATE_VERIFY_FAILED: |(?=Hostname Verification
 LATE = "StatusCode.DEADLINE_EXCEEDED"
 NO_INFERENCE = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
 """Statuses from a load balancer, or from another kind of server, in place of our server."""
-REJECTED_HTTP = {"400", "401", "403", "404", "409", "413"}
+REJECTED_HTTP = {"400", "401", "403", "404", "409", "411", "413", "415", "421"}
 REJECTED_GRPC = {
     f"StatusCode.{code}"
     for code in ("INVALID_ARGUMENT", "NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED")

@@ -30,6 +30,20 @@ def open_private(file: str | Path, flags: int) -> int:
     return os.open(file, flags, MODE)
 
 
+def open_log(file: Path) -> int:
+    """Open a file for lines at its end; it is made if there is none.
+
+    Neither this nor a write waits for the reader of a named pipe.
+    """
+    flags = os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+    try:
+        return open_private(file, os.O_WRONLY | flags)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return open_private(file, os.O_RDWR | flags)  # a pipe without a reader yet
+
+
 def check_writable(name: str, file: Path) -> None:
     """Check that a file can be written. It is made if there is none.
 
@@ -41,7 +55,7 @@ def check_writable(name: str, file: Path) -> None:
         SettingsError: It cannot be written.
     """
     try:
-        os.close(open_private(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
+        os.close(open_log(file))
     except OSError as error:
         raise SettingsError(f"{name}: {file} cannot be written: {error.strerror}") from error
 

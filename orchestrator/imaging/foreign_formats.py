@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 
 RIFF_KIND = slice(8, 12)
+BASE64_CHARACTERS = 64
+"""Length of the beginning of a base64 text that shows the format of its file."""
 BRANDS = slice(8, 40)
 """Place of a file's first brands, if it is of the family of MP4 (ISO 14496-12)."""
 
@@ -56,3 +59,23 @@ def foreign_format_of(file: bytes) -> ForeignFormat | None:
         brands = file[BRANDS]
         return next((name for brand, name in BY_BRAND.items() if brand in brands), VIDEO)
     return VIDEO if file[:4] == b"RIFF" and file[RIFF_KIND] == b"AVI " else None
+
+
+def describe(file: bytes) -> str:
+    """Return the kind of a file that cannot be read, and how to get a picture from it.
+
+    Args:
+        file: The file, or its base64 text.
+    """
+    foreign_format = foreign_format_of(file) or foreign_format_of(_decode_start(file))
+    if foreign_format is None:
+        return f"{len(file)} bytes that are none"
+    return f"{foreign_format.name} file; {foreign_format.advice}"
+
+
+def _decode_start(text: bytes) -> bytes:
+    """Return the first bytes of a file from its base64 text; empty if it is none."""
+    try:
+        return base64.b64decode(text[:BASE64_CHARACTERS], validate=True)
+    except ValueError:
+        return b""

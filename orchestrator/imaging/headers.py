@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from orchestrator.errors import PictureError
-from orchestrator.imaging.foreign_formats import foreign_format_of
+from orchestrator.imaging.foreign_formats import describe
 from orchestrator.imaging.orientation import ON_ITS_SIDE, UPRIGHT, orientation_of
 from orchestrator.imaging.segments import END_OF_JPEG, FRAMES, JPEG, MAX_SCANS, PNG, SEQUENTIAL
 
@@ -39,6 +39,10 @@ OLD_BMP = 12
 MAX_COMPONENTS = 4
 """Largest number of components of a JPEG that a decoder accepts."""
 COEFFICIENT_BYTES = 2
+BITS = 8
+"""Bits of a sample of a JPEG that OpenCV takes."""
+MAX_SIDE = 1 << 20
+"""Longest side of a file that OpenCV takes, in pixels."""
 MIN_PIXELS_PER_S = 40e6
 """Smallest number of pixels that one pass processes in a second. On a free core, 150 million were
 measured."""
@@ -111,13 +115,18 @@ def check_file(file: bytes, max_pixels: int) -> Header:
     header = reader(file) if reader else None
     if header is None:
         raise PictureError(
-            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, got {_describe(file)}"
+            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, got {describe(file)}"
         )
     if header.is_animated:
         raise PictureError(
             "encoded_image: wanted one picture, got an animation; export its first frame"
         )
     check_pixels(header.width, header.height, max_pixels)
+    if max(header.width, header.height) > MAX_SIDE:
+        raise PictureError(
+            f"picture size: wanted sides of up to {MAX_SIDE} pixels in a file, "
+            f"got {header.width}x{header.height} pixels"
+        )
     return header
 
 
@@ -141,14 +150,6 @@ def find_segment(jpeg: bytes, kind: int) -> int:
     return 0
 
 
-def _describe(file: bytes) -> str:
-    """Return the kind of a file that cannot be read, and how to get a picture from it."""
-    foreign_format = foreign_format_of(file)
-    if foreign_format is None:
-        return f"{len(file)} bytes that are none"
-    return f"{foreign_format.name} file; {foreign_format.advice}"
-
-
 def _read_jpeg(file: bytes) -> Header | None:
     """Return the header from the first frame. If it may have several scans, their bytes count.
 
@@ -162,6 +163,12 @@ def _read_jpeg(file: bytes) -> Header | None:
             break
         if marker in FRAMES:
             frame, is_sequential = frame or at, not frame and marker in SEQUENTIAL
+            bits = int.from_bytes(file[at + 2 : at + 3], "big")
+            if bits > BITS:
+                raise PictureError(
+                    f"encoded_image: wanted a JPEG of {BITS} bits, got one of {bits}; convert it "
+                    "to PNG"
+                )
         if not orientation and marker == EXIF and file.startswith(EXIF_NAME, at + 2):
             end = at + int.from_bytes(file[at : at + 2], "big")
             orientation = orientation_of(file[at + 2 + len(EXIF_NAME) : end])

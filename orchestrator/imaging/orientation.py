@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 200
 """Largest number of EXIF entries searched for the orientation; cameras write about 20."""
 ORIENTATION = 0x112
+LONG = 4
+"""EXIF's type of numbers of four bytes. Some programs write the orientation so, not in two."""
 UPRIGHT = 1
 """The orientation of a picture that is shown as it is stored."""
 ON_ITS_SIDE = range(5, 9)
@@ -66,7 +68,8 @@ def orientation_of(exif: bytes) -> int:
     for at in range(first + 2, first + 2 + 12 * min(count, MAX_ENTRIES), 12):
         if at + 12 > len(exif):
             break
-        tag, value = struct.unpack_from(order + "H6xH", exif, at)
+        tag, kind = struct.unpack_from(order + "HH", exif, at)
         if tag == ORIENTATION:
+            (value,) = struct.unpack_from(order + ("I" if kind == LONG else "H"), exif, at + 8)
             return int(value) if 1 <= value <= 8 else UPRIGHT
     return UPRIGHT

@@ -19,7 +19,7 @@ from orchestrator.contract import DETECTOR
 from orchestrator.detection.letterbox import STRIDE
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats.plate_formats import Formats, read_formats, russian
-from orchestrator.host.disk_files import part_of
+from orchestrator.host.disk_files import part_of, sync
 from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
@@ -149,6 +149,7 @@ def _save(model: torch.jit.ScriptModule, path: Path) -> None:
         torch.jit.save(model, buffer)
     part = part_of(path)
     part.write_bytes(buffer.getbuffer())
+    sync(part)
     part.replace(path)
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import openvino
 
 from orchestrator.contract import INPUT
-from orchestrator.host.disk_files import part_of
+from orchestrator.host.disk_files import part_of, sync
 from orchestrator.networks.engines import has_bfloat16, is_x86
 from orchestrator.networks.registry import Network
 
@@ -228,12 +228,16 @@ def _may_be_bfloat16(model: openvino.Model) -> bool:
 
 
 def save(model: openvino.Model, path: Path) -> None:
-    """Write the .xml and its .bin; under their names, a reader never sees half of them."""
+    """Write the .xml and its .bin; under their names, a reader never sees half of them.
+
+    A power cut leaves whole files, or none: half of one would end every later start.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
     openvino.save_model(model, part, compress_to_fp16=False)
-    weights_of(part).replace(weights_of(path))
-    part.replace(path)
+    for written, target in ((weights_of(part), weights_of(path)), (part, path)):
+        sync(written)
+        written.replace(target)
 
 
 def weights_of(path: Path) -> Path:

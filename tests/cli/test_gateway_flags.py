@@ -3,6 +3,7 @@
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,27 @@ def test_flags_that_contradict_or_name_no_file_are_refused(
     files = {name: Path(value) for name, value in flags.items() if isinstance(value, str)}
     with pytest.raises(PlateError, match=message):
         GatewayFlags(**{**flags, **files}).to_options(TRITON)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        pytest.param({"allowed_hosts": ("",)}, "^allowed_host: .* got ''$", id="no-name"),
+        pytest.param({"allowed_hosts": ("a.example:80",)}, "^allowed_host: ", id="port"),
+        pytest.param({"allowed_hosts": ("https://a.example",)}, "^allowed_host: ", id="scheme"),
+        pytest.param({"allowed_hosts": ("::1",)}, "^allowed_host: ", id="no-brackets"),
+        pytest.param({"source_url": "javascript:alert(1)"}, "^source_url: ", id="source"),
+    ],
+)
+def test_names_that_no_browser_sends_are_refused(flags: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        GatewayFlags(**flags).to_options(TRITON)
+
+
+def test_names_that_browsers_send_pass() -> None:
+    names = ("Shop.example", "10.0.0.5", "[fd00::1]")
+    options = GatewayFlags(allowed_hosts=names, source_url="https://a.example/b").to_options(TRITON)
+    assert options.allowed_hosts == names
 
 
 def test_a_certificate_and_its_key_pass(tmp_path: Path) -> None:

@@ -105,12 +105,13 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert "keys.toml: cannot be read and written: No such file" in result.stderr
 
 
-def test_a_key_that_cannot_be_shown_is_not_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"], ids=["full", "closed"])
+def test_a_key_that_cannot_be_shown_is_not_kept(output: str, tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     code = "from orchestrator.cli.app import app; app()"
     command = [sys.executable, "-c", code, "key", "--keys", str(file), "gate"]
-    with Path("/dev/full").open("wb") as full:
-        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=PROJECT)
+    shell = ["sh", "-c", f'exec "$0" "$@" {output}']
+    result = subprocess.run([*shell, *command], stderr=subprocess.PIPE, cwd=PROJECT)
     assert result.returncode == 2, result.stderr
     assert "gate" not in file.read_text()
 

@@ -1,10 +1,12 @@
-"""Commands continue when their output cannot be written."""
+"""Commands continue when their output cannot be written, or a stream is closed."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.slow_command import ENVIRONMENT, command, write_photos
 
 SAYS = """
 from orchestrator.cli.standard_streams import say
@@ -64,3 +66,27 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path, monkeypatch)
         ["sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, OPENS], check=True
     )
     assert int((tmp_path / "told").read_text()) > 2
+
+
+def run_closed(closed: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `plates recognize` with closed standard streams."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {closed}', *command(*arguments)],
+        check=False, env=ENVIRONMENT, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_results_for_a_closed_output_do_not_go_into_a_file_of_others(tmp_path: Path) -> None:
+    objects = tmp_path / "objects.jsonl"
+    process = run_closed(
+        ">&-", str(write_photos(tmp_path, ["1"])), "--jsonl", str(objects), "--csv", "-"
+    )
+    assert process.returncode == 2
+    assert process.stderr == "plates: -: cannot be written: Bad file descriptor\n"
+    assert objects.read_text() == ""
+
+
+def test_a_closed_input_is_an_empty_one() -> None:
+    process = run_closed("<&-", "--from-file", "-")
+    assert process.returncode == 2
+    assert process.stderr.startswith("0 pictures in ")

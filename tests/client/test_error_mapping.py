@@ -97,8 +97,8 @@ def test_the_message_of_a_server_is_one_line_of_bounded_length() -> None:
     assert (message.isprintable(), len(message)) == (True, 2000)
 
 
-def test_a_rejected_key_is_no_fault_of_the_picture() -> None:
-    assert type(fault_of("encoded_image: wanted a key", "401")) is RequestError
+def test_a_rejected_key_or_host_is_no_fault_of_the_picture() -> None:
+    assert {type(fault_of("crop: no", code)) for code in ("401", "415", "421")} == {RequestError}
 
 
 def errors_of(module: ModuleType, base: type[Exception]) -> list[type[Exception]]:

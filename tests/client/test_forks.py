@@ -1,12 +1,15 @@
 """Clients that were created before a fork, in the parent and in its children."""
 
+import copy
+import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
 
+from orchestrator import AsyncPlateClient, PlateClient
 from orchestrator.client.forks import ForkRecord
 from tests.client.certificates import PemFiles, over_tls
 from tests.client.peers import NO_PLATES, CountingServer, listening
@@ -99,3 +102,12 @@ def test_a_fork_between_calls_or_after_a_failed_one_leaves_grpc_working() -> Non
         raise ValueError("failed")
     record.note_fork()
     record.check()
+
+
+@pytest.mark.parametrize("copies", [pickle.dumps, copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("make", [PlateClient, AsyncPlateClient])
+def test_a_client_is_not_copied_into_another_process(
+    make: Callable[[str], object], copies: Callable[[object], object]
+) -> None:
+    with pytest.raises(TypeError, match=r"^localhost:1: a client cannot be pickled; make one in"):
+        copies(make("localhost:1"))

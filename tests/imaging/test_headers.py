@@ -1,3 +1,4 @@
+import base64
 import io
 import struct
 
@@ -153,6 +154,24 @@ def test_bytes_that_are_no_picture_are_refused(file: bytes) -> None:
 def test_a_file_of_a_known_format_is_refused_with_its_name(file: bytes, got: str) -> None:
     with pytest.raises(PictureError, match=f"wanted a JPEG, PNG, WebP or BMP file, got {got}"):
         check_file(file, MAX_PIXELS)
+
+
+def test_the_format_of_base64_text_is_named_too() -> None:
+    text = base64.b64encode(encode("GIF"))
+    with pytest.raises(PictureError, match="got a GIF file; export its first frame"):
+        check_file(text, MAX_PIXELS)
+
+
+def test_a_jpeg_of_more_bits_is_not_called_damaged() -> None:
+    file = encode("JPEG").replace(b"\xff\xc0\0\x11\x08", b"\xff\xc1\0\x11\x0c")
+    with pytest.raises(PictureError, match="wanted a JPEG of 8 bits, got one of 12; convert it"):
+        check_file(file, MAX_PIXELS)
+
+
+def test_a_side_that_no_decoder_takes_is_not_called_damaged() -> None:
+    file = PNG + chunk(b"IHDR", struct.pack(">II5x", 1_048_577, 1)) + chunk(b"IDAT")
+    with pytest.raises(PictureError, match=r"sides of up to 1048576 pixels .* got 1048577x1 pix"):
+        check_file(file, 2_000_000)
 
 
 @pytest.mark.parametrize("encoding", ["PNG", "WEBP"])

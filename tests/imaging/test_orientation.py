@@ -69,6 +69,7 @@ def test_pictures_of_all_formats_are_turned_upright(encoding: str, orientation: 
         ),
         pytest.param(jpeg(b"Exif\0\0" + exif_of(">", 8, at=20)), (20, 30), id="farther behind"),
         pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6, kind=4)), (20, 30), id="as four bytes"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of(">", 6, kind=4)), (20, 30), id="four, big endian"),
         pytest.param(jpeg(XMP, b"Exif\0\0" + exif_of("<", 6)), (20, 30), id="behind XMP"),
         pytest.param(jpeg(b"Exif\0\0"), (30, 20), id="empty"),
         pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6)[:15]), (30, 20), id="cut off"),

@@ -1,7 +1,9 @@
 """Exported networks give the same answers as the trained ones."""
 
+import os
 import resource
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,8 +67,9 @@ def test_the_other_networks_stay_in_float32(name: str) -> None:
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
 def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
-    engine: Engine, tmp_path
+    engine: Engine, tmp_path, monkeypatch
 ) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would keep half of a module
     path = tmp_path / ("model.xml" if engine.is_openvino else "model.pt")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))  # as on a full disk
@@ -88,6 +91,29 @@ def test_ctrl_c_leaves_no_half_of_a_file(engine: Engine, tmp_path, monkeypatch) 
     with pytest.raises(KeyboardInterrupt):
         write_network("stn", tmp_path / "model.xml", engine=engine)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_a_file_is_on_the_disk_before_it_gets_its_name(
+    engine: Engine, tmp_path, monkeypatch
+) -> None:
+    steps: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def record_sync(descriptor: int) -> None:
+        steps.append(Path(f"/proc/self/fd/{descriptor}").readlink().suffix)
+        fsync(descriptor)
+
+    def record_name(part: Path, path: Path) -> Path:
+        steps.append(f"name{path.suffix}")
+        return replace(part, path)
+
+    monkeypatch.setattr(os, "fsync", record_sync)
+    monkeypatch.setattr(Path, "replace", record_name)
+    path = tmp_path / ("model.xml" if engine.is_openvino else "model.pt")
+    write_network("stn", path, engine=engine)
+    suffixes = [".bin", ".xml"] if engine.is_openvino else [".pt"]
+    assert steps == [step for suffix in suffixes for step in (suffix, f"name{suffix}")]
 
 
 def assert_no_subnormal_numbers(frozen: torch.jit.ScriptModule) -> None:

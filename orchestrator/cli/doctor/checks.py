@@ -25,6 +25,7 @@ from orchestrator.serving.supervisor.installation import (
 from orchestrator.serving.supervisor.models.export_cache import plan_export
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.preflight import (
+    check_files,
     check_localhost,
     check_memory,
     check_shared_memory,
@@ -77,6 +78,7 @@ def find_hindrances(options: ServerOptions, machine: Machine) -> Iterator[str]:
     yield from (port.problem for port in machine.ports if port.problem)
     yield from _report(lambda: check_memory(options, machine.usable_bytes))
     yield from _report(lambda: check_shared_memory(options))
+    yield from _report(lambda: check_files(options))
     if not missing_packages:
         yield from _report(lambda: find_exports(options), RESTORE)
 

@@ -95,7 +95,7 @@ class Input:
 
     @property
     def is_countable(self) -> bool:
-        return self.options.from_file != STANDARD_INPUT
+        return not self.options.from_file or Path(self.options.from_file).is_file()  # no pipe
 
     @property
     def is_one_picture(self) -> bool:

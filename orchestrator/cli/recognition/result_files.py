@@ -15,6 +15,7 @@ from typing import Any, Protocol, TextIO, TypeGuard
 
 from orchestrator.cli.recognition.file_words import FileWords
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
+from orchestrator.cli.standard_streams import check_output
 from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 
@@ -231,8 +232,10 @@ def check_new(path: Path) -> None:
     """Check that a result file overwrites no other file.
 
     Raises:
-        SettingsError: A file of that name exists and is not empty.
+        SettingsError: A file of that name exists and is not empty, or it is a folder.
     """
+    if path.is_dir():
+        raise SettingsError(f"{path}: wanted the name of a file for results, got a folder")
     if path != STANDARD_OUTPUT and path.exists() and path.stat().st_size:
         raise SettingsError(
             f"{path} is there already: --resume goes on with it, another name begins anew"
@@ -240,9 +243,14 @@ def check_new(path: Path) -> None:
 
 
 def open_text(path: Path, mode: str) -> TextIO:
-    """Open a result file; file names that are not UTF-8 keep their bytes."""
+    """Open a result file; file names that are not UTF-8 keep their bytes.
+
+    Raises:
+        OSError: It cannot be opened, or standard output is closed.
+    """
     options = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     if path == STANDARD_OUTPUT:
+        check_output()
         return os.fdopen(os.dup(1), "w", **options)  # type: ignore[call-overload,no-any-return]
     return path.open(mode, **options)  # type: ignore[call-overload,no-any-return]
 

@@ -168,9 +168,9 @@ def read_standard_input() -> bytes:
     """Return the content of standard input.
 
     Raises:
-        PictureError: It is a terminal, closed, or too large.
+        PictureError: It is a terminal, or too large.
     """
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         raise PictureError("wanted a picture from standard input, got a terminal")
     return read_all(sys.stdin.buffer)
 

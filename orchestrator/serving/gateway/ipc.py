@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import stat
+from contextlib import closing
 
 from orchestrator.errors import SettingsError
 from orchestrator.serving.gateway.data_plane import DataPlane
@@ -28,14 +29,15 @@ async def listen(service: DataPlane, file: int = STDIN) -> None:
         return
     reader = asyncio.StreamReader()
     with open(file, "rb", buffering=0, closefd=False) as pipe:
-        await asyncio.get_running_loop().connect_read_pipe(
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), pipe
         )
-        async for line in reader:
-            try:
-                await handle(service, event_from_json(line.decode()))
-            except (SettingsError, UnicodeDecodeError) as error:
-                logger.error("%s", error)
+        with closing(transport):
+            async for line in reader:
+                try:
+                    await handle(service, event_from_json(line.decode()))
+                except (SettingsError, UnicodeDecodeError) as error:
+                    logger.error("%s", error)
 
 
 async def handle(service: DataPlane, event: Event) -> None:

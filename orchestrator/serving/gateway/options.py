@@ -26,6 +26,8 @@ UPLOAD_S, WORK_S = 5.0, 15.0
 CLIENT_SHARE = 3 / 4
 """Largest part of the places of a process that one client takes; a key may have its own number."""
 MAX_LIMIT = 1_000_000_000
+MAX_OPTION = 2**31 - 1
+"""Largest option that gRPC and sockets take; a limit in bytes or milliseconds may be larger."""
 COUNT = partial(typer.Option, min=1, max=MAX_LIMIT)
 COUNT_OR_FITTING = partial(typer.Option, min=0, max=MAX_LIMIT)  # 0: what fits the machine
 SECONDS = partial(typer.Option, min=0.001, max=MAX_LIMIT)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,13 +26,14 @@ from orchestrator.serving.gateway.http.extension import OpenExtension
 from orchestrator.serving.gateway.http.protocol import make_protocol
 from orchestrator.serving.gateway.ipc import listen
 from orchestrator.serving.gateway.ops.memory_trim import MemoryTrim
-from orchestrator.serving.gateway.options import WORK_S, Address, GatewayOptions
+from orchestrator.serving.gateway.options import MAX_OPTION, WORK_S, Address, GatewayOptions
 from orchestrator.serving.gateway.policy.connections import Connections
 
 CLOSING_S = 2.0
 """Seconds for a client to confirm the end of a TLS connection."""
 GIVE_UP_S = round(WORK_S + CLOSING_S)
 BACKLOG = 1024
+Duty = Callable[[], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
@@ -82,16 +83,16 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     servers = list(_http_servers(service, host.app))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)
-    duties = [service.watch(), service.canary.watch(), listen(service), host.run()]
-    duties.append(MemoryTrim().watch(lambda: service.admission.counts().bytes))
+    duties: list[Duty] = [service.watch, service.canary.watch, partial(listen, service), host.run]
+    duties.append(partial(MemoryTrim().watch, lambda: service.admission.counts().bytes))
     if certificate:
         certificate.serve_with([server.config.ssl for server, _ in servers if server.config.ssl])
-        duties.append(certificate.watch())
+        duties.append(certificate.watch)
     if rpc:
         await rpc.start()
     failures: list[Exception] = []
     run = partial(_run, failures=failures, stop_event=stop_event)
-    tasks = [asyncio.create_task(run(server.serve(bound))) for server, bound in servers]
+    tasks = [asyncio.create_task(run(partial(server.serve, bound))) for server, bound in servers]
     watches = [asyncio.create_task(run(duty)) for duty in duties]
     await stop_event.wait()
     for watch in watches:
@@ -117,10 +118,10 @@ def _stop_signal() -> asyncio.Event:
     return stop_event
 
 
-async def _run(duty: Awaitable[None], failures: list[Exception], stop_event: asyncio.Event) -> None:
+async def _run(duty: Duty, failures: list[Exception], stop_event: asyncio.Event) -> None:
     """Run a background task. If it fails, the process must end, and another must replace it."""
     try:
-        await duty
+        await duty()
     except Exception as error:
         logger.critical("a task in the background failed", exc_info=error)
         failures.append(error)
@@ -188,7 +189,7 @@ def _listen(address: Address, options: GatewayOptions) -> socket.socket:
         )
     except OSError as error:
         raise ServerError(f"{address}: cannot be listened on: {error.strerror}") from error
-    write_ms = round(1000 * options.limits.write_s)
+    write_ms = min(round(1000 * options.limits.write_s), MAX_OPTION)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, write_ms)
     return listener
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import shutil
 import socket
 import sys
@@ -34,13 +35,18 @@ SHM_PER_WORKER = 16 * 1024 * 1024
 picture of two megapixels."""
 SHM_COPIES = 2.4
 """Shared memory that a call takes, in sizes of its picture: 77 MB for unpacked pixels of 32 MB."""
+MAX_FILES = 16384
+"""Limit of open files that a service asks for, as its unit of systemd does."""
+FILES, FILES_PER_WORKER = 64, 6
+"""Files that Triton opens itself, and for each worker. With ten workers, 77 were measured."""
 DEVICES = ("auto", "cpu", "gpu")
 
 
 def check(options: ServerOptions, other_addresses: Sequence[ListenAddress] = ()) -> ServerOptions:
     """Check that this machine can serve so; return the options with the host as an address.
 
-    This also removes what killed services left behind, such as processes that still hold ports.
+    This also removes what killed services left behind, such as processes that still hold ports,
+    and raises the limit of open files.
 
     Args:
         options: Options of the server.
@@ -69,6 +75,7 @@ def check(options: ServerOptions, other_addresses: Sequence[ListenAddress] = ())
     check_listening([*other_addresses, *options.listening])
     check_memory(options, usable_memory())
     check_shared_memory(options)
+    check_files(options)
     return options
 
 
@@ -151,12 +158,9 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
     Raises:
         ServerError: There is too little.
     """
-    workers = sum(map(count_workers, options.served_as_they_lie))
-    if holds_plates(options.repository):
-        capacity = options.capacity()
-        if capacity.pictures_on_gpu:
-            return
-        workers += count_ours(capacity)
+    if holds_plates(options.repository) and options.capacity().pictures_on_gpu:
+        return
+    workers = _count_workers(options)
     required_bytes, free = workers * SHM_PER_WORKER, _free_bytes(folder)
     if free < required_bytes:
         raise ServerError(
@@ -164,6 +168,32 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
             f"{free >> 20} MB; with Docker use --shm-size=512m, in Kubernetes mount a memory "
             "volume there"
         )
+
+
+def check_files(options: ServerOptions) -> None:
+    """Raise the limit of open files as far as permitted, and check that it is high enough.
+
+    With too few, Triton goes on without its connections, and is never ready.
+
+    Raises:
+        ServerError: It is too low.
+    """
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = max(soft_limit, min(hard_limit, MAX_FILES))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard_limit))
+    workers = _count_workers(options)
+    required_files = FILES + workers * FILES_PER_WORKER
+    if limit < required_files:
+        raise ServerError(
+            f"open files: wanted a limit of {required_files} for {workers} workers, got {limit}; "
+            f"raise it: ulimit -n {MAX_FILES}, or LimitNOFILE of systemd"
+        )
+
+
+def _count_workers(options: ServerOptions) -> int:
+    """Return the number of workers of all models."""
+    workers = sum(map(count_workers, options.served_as_they_lie))
+    return workers + (count_ours(options.capacity()) if holds_plates(options.repository) else 0)
 
 
 def shared_bytes_of_call(options: ServerOptions, folder: Path = SHM) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -138,6 +140,8 @@ def _run(
 CHECK_S = 0.1
 """Time between two checks whether the server is ready."""
 ENDED_WELL = "exit status 0"
+NO_THREAD = os.strerror(errno.EAGAIN)
+"""Reason of a thread or process that the system does not start, in the words of every library."""
 
 
 def is_ready(options: ServerOptions, models: Iterable[str] = MODELS) -> bool:
@@ -157,7 +161,8 @@ def wait_until_ready(server: Server, on_wait: Callable[[], None]) -> None:
     deadline = time.monotonic() + limit_s
     while not is_ready(server.options, server.models):
         if failure := find_failure(server):
-            raise ServerError(failure)
+            advice = "; the limit of processes is too low: docs/docker.md, --pids-limit"
+            raise ServerError(failure + (advice if NO_THREAD in failure else ""))
         if time.monotonic() > deadline:
             raise ServerError(
                 f"tritonserver: not ready within {limit_s:.0f} s; {server.log.reason()}"

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from orchestrator.cli.recognition.job import Input
+from orchestrator.cli.recognition.options import SourceOptions
 from orchestrator.cli.recognition.sources import PictureFinder, names_one_picture, read_list
 from orchestrator.errors import PictureError
 from orchestrator.imaging.drawing import to_png
@@ -151,6 +153,15 @@ def test_one_picture_is_told_from_several(tmp_path, monkeypatch, name: str, is_o
     fill(tmp_path, "a.jpg", "all.zip", "night/b.jpg")
     monkeypatch.chdir(tmp_path)
     assert names_one_picture(name) is is_one
+
+
+def test_a_list_from_a_pipe_is_not_read_twice(tmp_path: Path) -> None:
+    """Its lines would be counted for the progress bar, and lost for the run."""
+    (tmp_path / "list.txt").touch()
+    os.mkfifo(tmp_path / "pipe")
+    lists = [None, str(tmp_path / "list.txt"), str(tmp_path / "pipe"), "-"]
+    inputs = [Input([], SourceOptions(from_file=name)) for name in lists]
+    assert [names.is_countable for names in inputs] == [True, True, False, False]
 
 
 class TestPatterns:

@@ -148,6 +148,11 @@ class TestResultFiles:
         )
         assert (tmp_path / "out.csv").read_text() == "mine"
 
+    def test_a_folder_is_no_file_of_results(self, run, tmp_path) -> None:
+        result = run(STREET, "--csv", tmp_path)
+        assert result.exit_code == 2
+        assert "wanted the name of a file for results, got a folder" in result.stderr
+
     def test_letters_can_be_cyrillic(self, run, tmp_path) -> None:
         result = run(STREET, "--cyrillic", "--jsonl", "out.jsonl", "--annotate", "drawn")
         expected_text = (

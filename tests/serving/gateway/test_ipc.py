@@ -1,6 +1,7 @@
 """Events that the gateway receives while it runs."""
 
 import asyncio
+import gc
 import os
 from pathlib import Path
 
@@ -98,6 +99,21 @@ def test_calls_are_held_back_from_a_death_until_there_is_another_worker(
 ) -> None:
     service = hear(*map(event_to_json, events), **sizes)
     assert asyncio.run(waits_for_another(service)) is is_held_back
+
+
+def test_a_pipe_is_closed_with_the_task_that_reads_it() -> None:
+    """An open one is a warning, and with PYTHONWARNINGS=error the process hung at its end."""
+
+    async def story(reading: int) -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(listen(None, reading), 0.05)
+        await asyncio.sleep(0)
+
+    reading, writing = os.pipe()
+    asyncio.run(story(reading))
+    gc.collect()
+    os.close(reading)
+    os.close(writing)
 
 
 def test_a_file_in_place_of_a_pipe_says_nothing(tmp_path: Path) -> None:

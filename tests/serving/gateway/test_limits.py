@@ -14,7 +14,7 @@ import pytest
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
-from orchestrator.serving.gateway.options import MIB, Limits
+from orchestrator.serving.gateway.options import MAX_LIMIT, MIB, Limits
 from tests.serving.gateway.conftest import INFER, Running, Start, answer_of, gateways
 from tests.serving.gateway.key_files import write_keys
 from tests.waiting import until
@@ -48,6 +48,13 @@ def test_a_full_service_refuses_with_503(gateway: Running) -> None:
     assert (status, headers["retry-after"]) == (503, "1")
     assert "error" in json.loads(body)
     assert [answer_of(connection)[0] for connection in (first, second)] == [200, 200]
+
+
+def test_the_largest_limits_are_taken(begin: Start) -> None:
+    """In bytes and milliseconds, some are more than gRPC and sockets take."""
+    names = ("body_mb", "header_kb", "connections", "idle_s", "write_s")
+    gateway = begin(Limits(calls=4).updated([f"{name}={MAX_LIMIT}" for name in names]))
+    assert answer_of(gateway.send())[0] == 200
 
 
 def test_several_processes_share_the_ports(begin: Start) -> None:

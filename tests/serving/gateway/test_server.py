@@ -1,5 +1,6 @@
 """Addresses of a gateway, its background tasks, and its shutdown."""
 
+import gc
 import resource
 import signal
 import socket
@@ -17,6 +18,7 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.errors import ServerError
+from orchestrator.serving.gateway.http.extension import Extension
 from orchestrator.serving.gateway.launcher import Gateway, start
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits, to_json
 from orchestrator.serving.gateway.server import HttpServer, serve
@@ -132,6 +134,17 @@ def test_a_server_that_dies_in_the_background_ends_the_process(tmp_path: Path, m
     monkeypatch.setattr(HttpServer, "serve", die)
     with pytest.raises(ServerError, match=r"^a task in the background failed: ValueError\('not a"):
         run(serve(options_at(tmp_path)))
+
+
+def test_a_process_that_is_told_to_end_while_it_starts_leaves_no_warning(tmp_path: Path) -> None:
+    """Its background tasks have not begun then; Python would name each in the log."""
+
+    def open_extension() -> Extension:
+        signal.raise_signal(signal.SIGTERM)
+        raise ServerError("told to end")
+
+    run(serve(options_at(tmp_path), open_extension))
+    gc.collect()
 
 
 SOON_S = 12

@@ -1,7 +1,10 @@
 """Checks before a start."""
 
+import resource
 import shutil
 import socket
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +52,33 @@ def test_too_little_shared_memory_is_told_before_the_start() -> None:
     with pytest.raises(ServerError, match=r"/proc: wanted \d+ MB for \d+ workers, got 0 MB; with"):
         preflight.check_shared_memory(options, Path("/proc"))  # which has no room at all
     preflight.check_shared_memory(options, Path("/dev/shm"))
+
+
+@pytest.fixture
+def file_limits() -> Iterator[None]:
+    """Restore the limit of open files."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.usefixtures("file_limits")
+def test_a_low_limit_of_open_files_is_raised_as_far_as_permitted() -> None:
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard_limit))
+    preflight.check_files(ServerOptions(device="cpu", pictures=3))
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(hard_limit, 16384)
+
+
+@pytest.mark.parametrize(("limit", "is_enough"), [(64, False), (1024, True)])
+def test_too_low_a_limit_of_open_files_is_told_before_the_start(
+    monkeypatch, limit: int, *, is_enough: bool
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (limit, limit))
+    monkeypatch.setattr(resource, "setrlimit", lambda _kind, _limits: None)
+    message = r"^open files: wanted a limit of \d+ for \d+ workers, got 64; raise it: ulimit -n"
+    with nullcontext() if is_enough else pytest.raises(ServerError, match=message):
+        preflight.check_files(ServerOptions(device="cpu", pictures=3))
 
 
 def test_the_largest_call_fits_into_the_shared_memory_that_workers_leave() -> None:

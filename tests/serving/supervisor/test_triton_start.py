@@ -97,6 +97,13 @@ def test_a_start_that_failed_is_not_waited_for() -> None:
 
 
 @pytest.mark.usefixtures("not_ready")
+def test_a_start_without_threads_names_their_limit() -> None:
+    server = FakeServer([f"{NOT_LOADED}RuntimeError: Resource temporarily unavailable"])
+    with pytest.raises(ServerError, match=r"^yolo: .* unavailable; .* too low: .*--pids-limit$"):
+        wait_until_ready(server, lambda: None)
+
+
+@pytest.mark.usefixtures("not_ready")
 def test_a_start_that_takes_too_long_ends() -> None:
     with pytest.raises(ServerError, match=r"^tritonserver: not ready within 0 s; it left no mes"):
         wait_until_ready(FakeServer(), lambda: None)

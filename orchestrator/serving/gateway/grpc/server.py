@@ -26,7 +26,7 @@ from orchestrator.serving.gateway.errors import (
 )
 from orchestrator.serving.gateway.grpc.message_reads import MessageReads
 from orchestrator.serving.gateway.ops.tracing import trace_of
-from orchestrator.serving.gateway.options import Address, Limits
+from orchestrator.serving.gateway.options import MAX_OPTION, Address, Limits
 from orchestrator.serving.gateway.policy.clients import client_at
 from orchestrator.serving.protocol.kserve_grpc import (
     parse_message,
@@ -248,7 +248,7 @@ def _listen(
 
 def _options(limits: Limits) -> list[tuple[str, int]]:
     header_bytes = limits.header_kb * 1024
-    return [
+    options = [
         ("grpc.max_receive_message_length", limits.body_bytes + MAX_METADATA_REQUEST_BYTES),
         ("grpc.max_allowed_incoming_connections", limits.connections),
         ("grpc.max_concurrent_streams", STREAMS),
@@ -258,3 +258,4 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.server_handshake_timeout_ms", round(limits.header_s * 1000)),
         ("grpc.max_connection_idle_ms", round(limits.idle_s * 1000)),
     ]
+    return [(name, min(value, MAX_OPTION)) for name, value in options]

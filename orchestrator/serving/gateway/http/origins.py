@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -38,6 +37,9 @@ SENT_HEADERS = (
     "x-request-id",
 )
 SHOWN_HEADERS = ("inference-header-content-length", "retry-after", "x-request-id")
+HOST = re.compile(r"[a-z0-9_.-]+|\[[a-f0-9:.]+\]")
+ORIGIN = re.compile(rf"(?P<scheme>https?)://({HOST.pattern})(:(?P<port>[0-9]{{1,5}}))?")
+USUAL_PORTS = {"http": "80", "https": "443"}
 ELSEWHERE = ("cross-site", "same-site")
 """Values of Sec-Fetch-Site in requests from pages of other origins."""
 
@@ -139,7 +141,12 @@ def allow_pages(app: ASGIApp, origins: Origins) -> ASGIApp:
     )
 
 
+def is_host(text: str) -> bool:
+    """Tell whether a text is a name or an address as browsers write it, without a port."""
+    return HOST.fullmatch(text) is not None
+
+
 def is_origin(text: str) -> bool:
-    """Tell whether a text is an origin as browsers write it."""
-    parts = urlsplit(text)
-    return parts.scheme in {"http", "https"} and f"{parts.scheme}://{parts.netloc}" == text
+    """Tell whether a text is an origin as browsers write it: without the scheme's usual port."""
+    match = ORIGIN.fullmatch(text)
+    return match is not None and match["port"] != USUAL_PORTS[match["scheme"]]

@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.disk_files import open_private
+from orchestrator.host.disk_files import open_log
 
 NAMES = {"kind": "what"}
 """Names in a line that differ from those in a `CallEntry`; readers of audit logs know them."""
@@ -88,7 +88,7 @@ class Audit:
         self._last_look_s = clock()
         self._is_failing = self._is_torn = False
         try:
-            self._descriptor = _standard_output() if file is None else _open(file)
+            self._descriptor = _standard_output() if file is None else open_log(file)
         except OSError as error:
             raise SettingsError(
                 f"audit: wanted a file to write to, got {error.strerror}: {file}"
@@ -132,14 +132,10 @@ class Audit:
         except FileNotFoundError:
             is_moved = True
         if is_moved:
-            descriptor = _open(file)
+            descriptor = open_log(file)
             os.close(self._descriptor)
             self._descriptor, self._is_torn = descriptor, False
         self._last_look_s = now_s  # not before: lines written to a deleted file are lost
-
-
-def _open(file: Path) -> int:
-    return open_private(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def _standard_output() -> int:

@@ -217,6 +217,12 @@ def test_a_name_of_others_is_refused_on_both_ports_and_noted(
         ("shop.example", False),
         ("*", False),
         ("ftp://shop.example", False),
+        ("https://Shop.example", False),
+        ("https://shop.example:443", False),
+        ("https://shop.example:80", True),
+        ("https://user@shop.example", False),
+        ("http://[::1]:3000", True),
+        ("https://", False),
     ],
 )
 def test_an_origin_is_a_scheme_and_a_host(text: str, *, expected: bool) -> None:

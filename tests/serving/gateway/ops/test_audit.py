@@ -96,6 +96,16 @@ def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
         Audit(tmp_path / "none" / "audit.jsonl")
 
 
+def test_a_pipe_is_opened_without_its_reader_and_holds_no_call_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with closing(Audit(tmp_path / "pipe")) as audit:
+        assert audit.write(CallEntry("first", "infer"))
+        reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        assert b'"client": "first"' in os.read(reader, 4096)
+        assert not all(audit.write(ENTRY) for _ in range(10_000))
+    os.close(reader)
+
+
 def test_lines_without_a_folder_are_lost_until_it_is_back(tmp_path: Path) -> None:
     file, clock = tmp_path / "kept" / "audit.jsonl", Clock(0.0)
     file.parent.mkdir()
