@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import inf
@@ -53,7 +53,7 @@ class Circumstances:
         unix_s: The Unix time, for the validity of entries.
         local: The local time, for schedules.
         lists: The gate's lists.
-        blocked_lists: The lists whose plates never open it.
+        blocked_lists: The lists whose plates never open it. If one is missing, no plate opens it.
         lists_age_s: Time since the lists were read.
         hold_offs: The last openings.
     """
@@ -64,7 +64,7 @@ class Circumstances:
     lists: Iterable[LoadedList]
     lists_age_s: float
     hold_offs: HoldOffs
-    blocked_lists: Iterable[LoadedList] = ()
+    blocked_lists: Collection[LoadedList] = ()
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,10 @@ def _find_obstacle(
 ) -> tuple[str, Mapping[str, str]]:
     """Return the reason why a gate does not open for a vehicle of its lists; empty if it does."""
     vehicle_pass = present.vehicle_pass
-    if any(blocked_list.match(vehicle_pass.text, now.unix_s) for blocked_list in now.blocked_lists):
+    if any(each.blocks(vehicle_pass.text, now.unix_s) for each in now.blocked_lists):
         return "blocked", {}
+    if missing_names := {*gate.blocked_lists} - {each.name for each in now.blocked_lists}:
+        return "no_blocked_list", {"name": min(missing_names)}
     if not is_watched(gate.schedule, now.local):
         return "schedule", {}
     if now.lists_age_s > gate.stale_lists_s:

@@ -146,6 +146,7 @@ class LoadedList:
 
     Attributes:
         revision: A number that each edit replaces, and that never comes again.
+        damaged: Texts of entries whose other values cannot be read. They match nothing.
     """
 
     id: int
@@ -153,6 +154,11 @@ class LoadedList:
     revision: int
     exact: dict[str, ListEntry] = field(repr=False)
     fuzzy: tuple[ListEntry, ...] = field(repr=False)
+    damaged: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def blocks(self, text: str, time_s: float) -> bool:
+        """Tell whether a list of plates that may not come in has a text, perhaps damaged."""
+        return text in self.damaged or self.match(text, time_s) is not None
 
     def match(self, text: str, time_s: float) -> ListHit | None:
         """Return the valid entry that is nearest to a text."""
@@ -253,8 +259,18 @@ def current_entries(list_id: int) -> sa.Select[Any]:
     return _entries_in_place().where(lists.c.id == list_id).order_by(list_entries.c.text)
 
 
-def read_entries(connection: sa.Connection, statement: sa.Select[Any]) -> Iterator[ListEntry]:
-    """Return entries one by one; few of their rows are in memory."""
+def read_entries(
+    connection: sa.Connection,
+    statement: sa.Select[Any],
+    on_damage: Callable[[str], None] = lambda _: None,
+) -> Iterator[ListEntry]:
+    """Return entries one by one; few of their rows are in memory.
+
+    Args:
+        connection: The transaction.
+        statement: Finds the entries.
+        on_damage: Takes the texts of the entries that cannot be read, which are left out.
+    """
     with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         for row in rows:
             entry = ListEntry(*row)
@@ -262,12 +278,15 @@ def read_entries(connection: sa.Connection, statement: sa.Select[Any]) -> Iterat
                 yield entry
             else:
                 warn_of_damage(f"entry {entry.text!r}", "validity or edits")
+                on_damage(entry.text)
 
 
 def _load(connection: sa.Connection, number: int, name: str, revision: int) -> LoadedList:
-    exact = {entry.text: entry for entry in read_entries(connection, current_entries(number))}
+    damaged = set[str]()
+    entries = read_entries(connection, current_entries(number), damaged.add)
+    exact = {entry.text: entry for entry in entries}
     fuzzy = tuple(entry for entry in exact.values() if entry.edits)
-    loaded_list = LoadedList(number, name, revision, exact, fuzzy)
+    loaded_list = LoadedList(number, name, revision, exact, fuzzy, frozenset(damaged))
     loaded_list.match("", 0.0)  # cuts the texts into pieces here, and not in the loop of the gates
     return loaded_list
 
