@@ -17,6 +17,7 @@ from plate_cameras.store.finding.pass_query import (
     LIMIT,
     PassPage,
     Requester,
+    cursor_after,
     parse_cursor,
     to_found_pass,
 )
@@ -93,7 +94,7 @@ class VehiclesInside:
         audit_query |= {"cursor": query.cursor} if query.cursor else {}
         with self._database.writing() as connection:
             self._note(connection, requester, KIND, audit_query, len(entries))
-        cursor = entries[-1].cursor if len(rows) > query.limit else ""
+        cursor = cursor_after(rows[query.limit - 1]) if len(rows) > query.limit else ""
         return PassPage(entries, cursor, hits)
 
     def count(self, sites: Iterable[Site]) -> None:

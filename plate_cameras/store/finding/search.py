@@ -24,6 +24,8 @@ from plate_cameras.store.finding.pass_query import (
     PassQuery,
     StoredHit,
     StoredReading,
+    cursor_after,
+    place_of,
     to_found_pass,
 )
 from plate_cameras.store.finding.search_statements import (
@@ -39,7 +41,17 @@ from plate_cameras.store.finding.search_statements import (
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import is_postgresql
-from plate_cameras.store.tables.json_values import read_column, to_box, to_pairs, to_texts
+from plate_cameras.store.tables.json_values import (
+    read_column,
+    read_columns,
+    to_box,
+    to_number,
+    to_pairs,
+    to_share,
+    to_text,
+    to_texts,
+    to_time,
+)
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
@@ -266,19 +278,27 @@ def _to_page(
 ) -> PassPage:
     """Merge the rows of all walks, without those that two walks have found."""
     by_number = {row["number"]: row for row in rows}
-    newest = sorted(
-        by_number.values(), key=lambda row: (row["first_seen_s"], row["number"]), reverse=True
-    )
-    found_passes = tuple(map(to_found_pass, newest[: query.limit]))
-    cursor = found_passes[-1].cursor if len(newest) > query.limit else ""
+    newest = sorted(by_number.values(), key=place_of, reverse=True)
+    page = newest[: query.limit]
+    found_passes = tuple(map(to_found_pass, page))
+    cursor = cursor_after(page[-1]) if len(newest) > query.limit else ""
     numbers = [found_pass.number for found_pass in found_passes]
     return PassPage(found_passes, cursor, read_hits(connection, numbers, scope))
 
 
+READING_COLUMNS = {
+    "time_s": (to_time, 0.0),
+    "text": (to_text, ""),
+    "score": (to_share, 0.0),
+    "candidates": (to_pairs, ()),
+    "box": (to_box, NO_BOX),
+    **dict.fromkeys(("sharpness", "weight"), (to_number, 0.0)),
+    "source": (to_text, ""),
+}
+"""The columns of a reading, with the values that stand for damaged ones."""
+
+
 def _to_reading(row: Any) -> StoredReading:
     """Return a row of the table of readings. What is damaged of it is left out."""
-    fields = {name: row[name] for name in StoredReading.__dataclass_fields__}
     owner = f"a reading of pass {row['pass_number']}"
-    fields["candidates"] = read_column(owner, "candidates", row["candidates"], to_pairs) or ()
-    fields["box"] = read_column(owner, "box", row["box"], to_box) or NO_BOX
-    return StoredReading(**fields)
+    return StoredReading(**read_columns(owner, row, READING_COLUMNS))

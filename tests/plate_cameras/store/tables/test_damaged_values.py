@@ -32,6 +32,15 @@ WRONG_FORMS = [
     pytest.param("'{\"box\": 3}'", id="a table"),
     pytest.param("CAST(x'5b22ff225d' AS TEXT)", id="no UTF-8"),
 ]
+OTHER_KINDS = [pytest.param("'a'", id="a text"), pytest.param("x'ff00'", id="bytes")]
+HUGE = [pytest.param("1e300", id="huge"), pytest.param("-1e300", id="far below")]
+TIMES = ("first_seen_s", "last_seen_s", "stored_s")
+NUMBERS = (*TIMES, "text_score", "speed_widths_s", "speed_kmh", "speed_error_kmh", "frames")
+COLUMNS = [
+    *(f"passes.{name}" for name in (*NUMBERS, "clock", "format", "direction")),
+    *("passes.crop", "passes.frame", "passes.region_code"),
+    *(f"readings.{name}" for name in ("time_s", "text", "score", "sharpness", "weight", "source")),
+]
 Damage = Callable[[str, str, str], None]
 
 
@@ -64,6 +73,31 @@ def url(sqlite_template: Path, tmp_path: Path) -> str:
     ],
 )
 def test_a_damaged_pass_hides_no_other(
+    store: PassStore, damage: Damage, tmp_path: Path, column: str, value: str
+) -> None:
+    check_that_others_are_there(store, damage, tmp_path, column, value)
+
+
+@pytest.mark.parametrize("value", OTHER_KINDS + HUGE)
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_value_of_another_kind_hides_no_other(
+    store: PassStore, damage: Damage, tmp_path: Path, column: str, value: str
+) -> None:
+    check_that_others_are_there(store, damage, tmp_path, column, value)
+
+
+@pytest.mark.parametrize("value", OTHER_KINDS + HUGE)
+def test_pages_go_on_after_a_damaged_time(store: PassStore, damage: Damage, value: str) -> None:
+    store.write([make_event(id_, TEXT) for id_ in ("a", "b", "c")], [])
+    damage("passes.first_seen_s", value, "id = 'b'")
+    ids, cursor = list[str](), ""
+    for _ in range(3):
+        page = store.search(PassQuery(TEXT, limit=1, cursor=cursor), REQUESTER)
+        ids, cursor = ids + [found_pass.id for found_pass in page.passes], page.cursor
+    assert (sorted(ids), cursor) == (["a", "b", "c"], "")
+
+
+def check_that_others_are_there(
     store: PassStore, damage: Damage, tmp_path: Path, column: str, value: str
 ) -> None:
     events = [make_event(id_, TEXT, "agreed") for id_ in ("a", "b")]
@@ -117,7 +151,7 @@ def test_a_damaged_camera_has_no_lists_and_other_cameras_have_theirs(
 
 @pytest.mark.parametrize("name", ["edits", "valid_from_s", "valid_until_s"])
 @pytest.mark.parametrize("value", ["'a'", "x'00'"])
-def test_a_damaged_entry_is_none_and_the_others_open_gates(
+def test_a_damaged_entry_opens_no_gate_and_blocks_its_plate(
     store: PassStore, damage: Damage, name: str, value: str
 ) -> None:
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
@@ -128,6 +162,11 @@ def test_a_damaged_entry_is_none_and_the_others_open_gates(
     store.refresh(lookup)
     (residents,) = lookup.all
     assert [bool(residents.match(text, 0.0)) for text in (TEXT, OTHER)] == [False, True]
+    assert [residents.blocks(text, 0.0) for text in (TEXT, OTHER, "B840OK197")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("value", ["'a'", "x'00'"])
