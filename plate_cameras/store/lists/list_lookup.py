@@ -120,7 +120,8 @@ class ListEntry:
         """False if a value is of another kind: SQLite stores any. Nothing can compare it."""
         times = self.valid_from_s, self.valid_until_s
         are_times = all(time_s is None or isinstance(time_s, (int, float)) for time_s in times)
-        return are_times and isinstance(self.edits, int) and isinstance(self.text, str)
+        are_texts = isinstance(self.text, str) and isinstance(self.note, str)
+        return are_times and are_texts and isinstance(self.edits, int)
 
     def is_valid(self, time_s: float) -> bool:
         starts, ends = self.valid_from_s, self.valid_until_s

@@ -37,7 +37,20 @@ from plate_cameras.store.lists.plate_entries import (
 from plate_cameras.store.people import audit
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import SEARCH_S, Database, insert, new_revision
+from plate_cameras.store.tables.json_values import (
+    read_columns,
+    to_count,
+    to_optional_number,
+    to_text,
+)
 from plate_cameras.store.tables.schema import list_entries, lists
+
+LIST_COLUMNS = {
+    "note": (to_text, ""),
+    "retention_days": (to_optional_number, None),
+    "entries": (to_count, 0),
+}
+"""The columns of a list, with the values that stand for damaged ones."""
 
 
 class PlateLists:
@@ -92,11 +105,13 @@ class PlateLists:
         columns = (lists.c.name, lists.c.note, lists.c.retention_days, lists.c.entries)
         statement = sa.select(*columns, lists.c.groups).order_by(lists.c.name)
         with self._database.reading() as connection:
-            rows = connection.execute(statement)
+            rows = connection.execute(statement).mappings()
             return [
-                PlateList(*row)
-                for *row, groups in rows
-                if scope.sees_list(row[0], read_owners(row[0], groups))
+                PlateList(
+                    name=row["name"], **read_columns(f"list {row['name']}", row, LIST_COLUMNS)
+                )
+                for row in rows
+                if scope.sees_list(row["name"], read_owners(row["name"], row["groups"]))
             ]
 
     def save(

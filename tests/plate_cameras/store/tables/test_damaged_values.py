@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from plate_cameras.configuration import Camera
-from plate_cameras.control_room.rest.documents import to_details, to_pass
+from plate_cameras.control_room.rest.documents import to_details, to_opening, to_pass
+from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
@@ -262,3 +263,45 @@ def test_an_export_without_the_storage_of_pictures_fails(store: PassStore, tmp_p
     with pytest.raises(StoreUnavailable, match="cannot be read"):
         store.export_plate(TEXT, tmp_path / "out.zip", REQUESTER)
     assert not (tmp_path / "out.zip").exists()
+
+
+@pytest.mark.parametrize("value", OTHER_KINDS + HUGE)
+@pytest.mark.parametrize("name", ["requested_s", "delay_s", "gate", "text", "outcome", "remark"])
+def test_a_damaged_opening_hides_no_other(
+    store: PassStore, damage: Damage, name: str, value: str
+) -> None:
+    store.openings.write([make_opening(id=id_) for id_ in ("one", "two", "three")])
+    damage(f"gate_openings.{name}", value, "id = 'two'")
+    ids, cursor = list[str](), ""
+    for _ in range(3):
+        page = store.openings.page(EVERYTHING, 1, cursor)
+        ids += [to_opening(opening).id for opening in page.openings]
+        cursor = page.cursor
+    assert (sorted(ids), cursor) == (["one", "three", "two"], "")
+
+
+@pytest.mark.parametrize("value", OTHER_KINDS)
+@pytest.mark.parametrize("column", ["searches.time_s", "searches.who", "searches.count"])
+def test_a_damaged_entry_of_the_audit_hides_no_other(
+    store: PassStore, damage: Damage, column: str, value: str
+) -> None:
+    for _ in range(2):
+        store.search(PassQuery(TEXT), REQUESTER)
+    damage(column, value, "number = 1")
+    entries = store.reader.searches(AuditQuery(), EVERYTHING)
+    assert len([to_rfc3339(entry.time_s) for entry in entries]) == 2
+    assert [type(entry.who) for entry in entries] == [str, str]
+    assert [type(entry.count) for entry in entries] == [int, int]
+
+
+@pytest.mark.parametrize("value", OTHER_KINDS)
+@pytest.mark.parametrize("table", ["cameras", "lists"])
+def test_a_damaged_retention_lets_passes_be_deleted(
+    store: PassStore, damage: Damage, table: str, value: str
+) -> None:
+    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
+    store.lists.save("residents", "", 10.0)
+    store.write([make_event("a")], [])
+    damage(f"{table}.retention_days", value, "1")
+    assert [plate_list.note for plate_list in store.lists.describe(EVERYTHING)] == [""]
+    assert store.delete_expired(4e9).passes == 1
