@@ -35,10 +35,12 @@ def to_list_row(name: str, note: str, retention_days: float | None) -> dict[str,
     """Return the row of a list.
 
     Raises:
-        ParameterError: The name or note is empty or too long.
+        ParameterError: The name is empty or cannot be printed, or it or the note is too long.
     """
     if not name.strip():
         raise ParameterError("name: wanted a text, got none")
+    if not name.isprintable():
+        raise ParameterError(f"name: wanted printable characters, got {name!r}")
     for field, text, most in (("name", name, MAX_NAME_LENGTH), ("note", note, MAX_NOTE_LENGTH)):
         if len(text) > most:
             raise ParameterError(f"{field}: wanted at most {most} characters, got {len(text)}")

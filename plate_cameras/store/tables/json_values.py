@@ -51,10 +51,8 @@ def read_column(owner: str, name: str, value: Any, read: Callable[[Any], Value])
         return None
 
 
-def read_columns(
-    owner: str, row: Mapping[str, Any], columns: Mapping[str, ColumnReading]
-) -> dict[str, Any]:
-    """Return the values of a row's columns, see `read_column`."""
+def read_columns(owner: str, row: Any, columns: Mapping[str, ColumnReading]) -> dict[str, Any]:
+    """Return the values of a row's columns by their names, see `read_column`."""
     values = {
         name: read_column(owner, name, row[name], read) for name, (read, _) in columns.items()
     }

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from orchestrator.errors import ParameterError
+from orchestrator.host.csv_cells import EXCEL, PLAIN
 from plate_cameras.configuration import Camera, Store
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.factory import open_store
@@ -247,6 +248,22 @@ def test_a_csv_file_returns_as_it_came_and_a_note_is_no_formula(listed_store: Pa
     assert file.splitlines()[1].startswith("A123BC77,\"'=HYPERLINK")
     listed_store.lists.import_csv("residents", file, replacing=True)
     assert listed_store.lists.entries("residents", EVERYTHING)[0] == entry
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\r="])
+def test_a_note_with_an_end_of_a_line_stays_in_its_line(listed_store: PassStore, end: str) -> None:
+    entry = ListEntry("A123BC77", f"call{end}first")
+    listed_store.lists.put("residents", [entry])
+    for form in (PLAIN, EXCEL):
+        file = "".join(listed_store.lists.export_csv("residents", REQUESTER, form))
+        listed_store.lists.import_csv("residents", file, replacing=True)
+        assert listed_store.lists.entries("residents", EVERYTHING) == [entry]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "resi\ndents", "\u202eresidents", "a\x00", "a" * 201])
+def test_a_list_has_a_name_that_can_be_shown(listed_store: PassStore, name: str) -> None:
+    with pytest.raises(ParameterError, match="name: wanted"):
+        listed_store.lists.save(name, "", None)
 
 
 def test_a_list_is_created_once(listed_store: PassStore) -> None:
