@@ -32,7 +32,7 @@ class PresentPass:
     Attributes:
         vehicle_pass: The pass after its last event.
         seen_s: Steady time of the last frame that shows it.
-        settled_text: The last text on which two frames have agreed.
+        settled_text: The text on which two frames have agreed; empty after another text came.
         readable_s: Steady time from which the delay counts; None if it is not known.
         reasons: Gates, texts and reasons that were recorded, so that each is recorded once.
     """

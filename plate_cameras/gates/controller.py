@@ -217,6 +217,7 @@ class GateController:
         if vehicle_pass.text == present.settled_text:
             return False
         if not is_settled(vehicle_pass, self._thresholds.get(vehicle_pass.camera, 1.0)):
+            present.settled_text = ""  # an earlier text that comes back must agree anew
             return True
         present.settled_text, present.readable_s = vehicle_pass.text, first_readable_s(vehicle_pass)
         return True

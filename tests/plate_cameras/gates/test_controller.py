@@ -51,6 +51,19 @@ def test_a_text_that_was_agreed_stays_so_while_the_score_wavers(world: GateWorld
     }
 
 
+@pytest.mark.parametrize("other", ["", "M455OP199"])
+def test_a_text_that_comes_back_after_another_must_agree_anew(world: GateWorld, other: str) -> None:
+    gate = add_gate(world, ScriptedRelay(), agreement_threshold=0.0)
+    vehicle = world.appear(LISTED, zones=("far",))
+    world.change(vehicle, text=other, agreeing=1, score=0.7)
+    world.change(vehicle, text=LISTED, zones=("entry",), score=0.8)
+    world.wait(2)
+    assert world.openings == []
+    world.change(vehicle, score=0.97)
+    world.wait(0.1)
+    assert (gate.name, "opened") in [(opening.gate, opening.outcome) for opening in world.openings]
+
+
 def test_the_delay_counts_from_the_first_frame_that_shows_the_plate(world: GateWorld) -> None:
     world.appear(LISTED)
     world.wait(0.1)
