@@ -17,11 +17,10 @@ from plate_cameras.store.finding.pass_query import (
     LIMIT,
     PassPage,
     Requester,
-    cursor_after,
     parse_cursor,
-    to_found_pass,
 )
 from plate_cameras.store.finding.search import read_hits
+from plate_cameras.store.finding.stored_rows import cursor_after, to_found_pass
 from plate_cameras.store.people import audit
 from plate_cameras.store.tables.database import SEARCH_S, Database, insert
 from plate_cameras.store.tables.schema import departures, passes

@@ -17,16 +17,11 @@ import sqlalchemy as sa
 
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import (
-    NO_BOX,
     FoundPass,
     PassDetails,
     PassPage,
     PassQuery,
     StoredHit,
-    StoredReading,
-    cursor_after,
-    place_of,
-    to_found_pass,
 )
 from plate_cameras.store.finding.search_statements import (
     Condition,
@@ -38,20 +33,16 @@ from plate_cameras.store.finding.search_statements import (
     select_by_walk,
     select_reach,
 )
+from plate_cameras.store.finding.stored_rows import (
+    cursor_after,
+    place_of,
+    to_found_pass,
+    to_reading,
+)
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import is_postgresql
-from plate_cameras.store.tables.json_values import (
-    read_column,
-    read_columns,
-    to_box,
-    to_number,
-    to_pairs,
-    to_share,
-    to_text,
-    to_texts,
-    to_time,
-)
+from plate_cameras.store.tables.json_values import read_column, to_texts
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
@@ -252,7 +243,7 @@ def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> 
     of_pass = sa.select(readings).where(readings.c.pass_number == found_pass.number)
     rows = connection.execute(of_pass.order_by(readings.c.position)).mappings()
     hits = read_hits(connection, [found_pass.number], scope).get(found_pass.number, ())
-    return PassDetails(found_pass, tuple(map(_to_reading, rows)), hits)
+    return PassDetails(found_pass, tuple(map(to_reading, rows)), hits)
 
 
 def read_hits(
@@ -284,21 +275,3 @@ def _to_page(
     cursor = cursor_after(page[-1]) if len(newest) > query.limit else ""
     numbers = [found_pass.number for found_pass in found_passes]
     return PassPage(found_passes, cursor, read_hits(connection, numbers, scope))
-
-
-READING_COLUMNS = {
-    "time_s": (to_time, 0.0),
-    "text": (to_text, ""),
-    "score": (to_share, 0.0),
-    "candidates": (to_pairs, ()),
-    "box": (to_box, NO_BOX),
-    **dict.fromkeys(("sharpness", "weight"), (to_number, 0.0)),
-    "source": (to_text, ""),
-}
-"""The columns of a reading, with the values that stand for damaged ones."""
-
-
-def _to_reading(row: Any) -> StoredReading:
-    """Return a row of the table of readings. What is damaged of it is left out."""
-    owner = f"a reading of pass {row['pass_number']}"
-    return StoredReading(**read_columns(owner, row, READING_COLUMNS))

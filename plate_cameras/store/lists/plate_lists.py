@@ -25,7 +25,12 @@ from plate_cameras.store.lists.list_editions import (
 )
 from plate_cameras.store.lists.list_file import parse_csv
 from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, read_entries
-from plate_cameras.store.lists.list_settings import PlateList, check_number, to_list_row
+from plate_cameras.store.lists.list_settings import (
+    PlateList,
+    check_number,
+    to_list_row,
+    to_plate_list,
+)
 from plate_cameras.store.lists.plate_entries import (
     COLUMNS,
     EntryPage,
@@ -37,20 +42,7 @@ from plate_cameras.store.lists.plate_entries import (
 from plate_cameras.store.people import audit
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import SEARCH_S, Database, insert, new_revision
-from plate_cameras.store.tables.json_values import (
-    read_columns,
-    to_count,
-    to_optional_number,
-    to_text,
-)
 from plate_cameras.store.tables.schema import list_entries, lists
-
-LIST_COLUMNS = {
-    "note": (to_text, ""),
-    "retention_days": (to_optional_number, None),
-    "entries": (to_count, 0),
-}
-"""The columns of a list, with the values that stand for damaged ones."""
 
 
 class PlateLists:
@@ -107,9 +99,7 @@ class PlateLists:
         with self._database.reading() as connection:
             rows = connection.execute(statement).mappings()
             return [
-                PlateList(
-                    name=row["name"], **read_columns(f"list {row['name']}", row, LIST_COLUMNS)
-                )
+                to_plate_list(row)
                 for row in rows
                 if scope.sees_list(row["name"], read_owners(row["name"], row["groups"]))
             ]

@@ -12,15 +12,13 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rapidfuzz.distance import Levenshtein
 
 from orchestrator.errors import ParameterError
-from orchestrator.host.csv_cells import EXCEL, PLAIN
 from plate_cameras.configuration import Camera, Store
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
-from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList, SimilarTexts
+from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList
 from plate_cameras.store.lists.plate_entries import EntryQuery
 from plate_cameras.store.lists.plate_lists import PlateLists
 from plate_cameras.store.pass_store import PassStore
@@ -174,24 +172,6 @@ def test_a_text_matches_the_nearest_valid_entry(
     assert (best_hit and (best_hit.entry.text, best_hit.edits)) == hit
 
 
-short_texts = st.text("AB1", max_size=9)
-
-
-@quick
-@given(
-    known_texts=st.lists(st.tuples(short_texts, st.integers(0, 2)), max_size=12), text=short_texts
-)
-def test_the_texts_within_their_edits_are_found_nearest_first(
-    known_texts: list[tuple[str, int]], text: str
-) -> None:
-    edits = [Levenshtein.distance(known_text, text) for known_text, _ in known_texts]
-    near = sorted((edits[at], at) for at, (_, most) in enumerate(known_texts) if edits[at] <= most)
-    places = SimilarTexts(
-        [known_text for known_text, _ in known_texts], [most for _, most in known_texts]
-    ).find(text)
-    assert places == [(at, distance) for distance, at in near]
-
-
 def test_no_table_of_sqlite_gives_a_number_twice(opening: Callable[..., PassStore]) -> None:
     with opening().writer.database.reading() as connection:
         statements = dict(connection.exec_driver_sql("SELECT name, sql FROM sqlite_schema").all())
@@ -248,22 +228,6 @@ def test_a_csv_file_returns_as_it_came_and_a_note_is_no_formula(listed_store: Pa
     assert file.splitlines()[1].startswith("A123BC77,\"'=HYPERLINK")
     listed_store.lists.import_csv("residents", file, replacing=True)
     assert listed_store.lists.entries("residents", EVERYTHING)[0] == entry
-
-
-@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\r="])
-def test_a_note_with_an_end_of_a_line_stays_in_its_line(listed_store: PassStore, end: str) -> None:
-    entry = ListEntry("A123BC77", f"call{end}first")
-    listed_store.lists.put("residents", [entry])
-    for form in (PLAIN, EXCEL):
-        file = "".join(listed_store.lists.export_csv("residents", REQUESTER, form))
-        listed_store.lists.import_csv("residents", file, replacing=True)
-        assert listed_store.lists.entries("residents", EVERYTHING) == [entry]
-
-
-@pytest.mark.parametrize("name", ["", "  ", "resi\ndents", "\u202eresidents", "a\x00", "a" * 201])
-def test_a_list_has_a_name_that_can_be_shown(listed_store: PassStore, name: str) -> None:
-    with pytest.raises(ParameterError, match="name: wanted"):
-        listed_store.lists.save(name, "", None)
 
 
 def test_a_list_is_created_once(listed_store: PassStore) -> None:

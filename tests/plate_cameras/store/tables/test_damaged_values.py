@@ -1,17 +1,12 @@
 """Damaged values of one row, which must not hide other rows. PostgreSQL checks JSON itself."""
 
 import os
-import shutil
 import zipfile
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from plate_cameras.configuration import Camera
-from plate_cameras.control_room.rest.documents import to_details, to_opening, to_pass
-from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
@@ -20,11 +15,11 @@ from plate_cameras.store.people.audit import AuditQuery
 from plate_cameras.store.people.people import Person
 from plate_cameras.store.scope import EVERYTHING, Scope
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.writing.unclosed_passes import UnclosedPasses
 from tests.plate_cameras.gates.known_vehicles import make_opening
 from tests.plate_cameras.store.stored_events import REQUESTER, make_event
+from tests.plate_cameras.store.tables.damaged_store import TEXT, Damage, check_that_others_are_there
 
-TEXT, OTHER = "A123BC77", "M456OP77"
+OTHER = "M456OP77"
 NORTH = Scope(("north",), frozenset(("yard",)))
 WRONG_FORMS = [
     pytest.param("'[{'", id="no JSON"),
@@ -33,36 +28,11 @@ WRONG_FORMS = [
     pytest.param("'{\"box\": 3}'", id="a table"),
     pytest.param("CAST(x'5b22ff225d' AS TEXT)", id="no UTF-8"),
 ]
-OTHER_KINDS = [pytest.param("'a'", id="a text"), pytest.param("x'ff00'", id="bytes")]
-HUGE = [pytest.param("1e300", id="huge"), pytest.param("-1e300", id="far below")]
-TIMES = ("first_seen_s", "last_seen_s", "stored_s")
-NUMBERS = (*TIMES, "text_score", "speed_widths_s", "speed_kmh", "speed_error_kmh", "frames")
-COLUMNS = [
-    *(f"passes.{name}" for name in (*NUMBERS, "clock", "format", "direction")),
-    *("passes.crop", "passes.frame", "passes.region_code"),
-    *(f"readings.{name}" for name in ("time_s", "text", "score", "sharpness", "weight", "source")),
-]
-Damage = Callable[[str, str, str], None]
 
 
 @pytest.fixture
-def damage(tmp_path: Path, store: PassStore) -> Damage:
-    """Return a function that puts a value into a column of the rows of a condition."""
-
-    def put(column: str, value: str, condition: str) -> None:
-        table, name = column.split(".")
-        statement = f"UPDATE {table} SET {name} = {value} WHERE {condition}"
-        url = f"sqlite:///{tmp_path / 'passes.db'}"
-        with closing(Database(url)) as database, database.writing() as connection:
-            assert connection.exec_driver_sql(statement).rowcount
-
-    return put
-
-
-@pytest.fixture
-def url(sqlite_template: Path, tmp_path: Path) -> str:
-    shutil.copy(sqlite_template, tmp_path / "passes.db")
-    return f"sqlite:///{tmp_path / 'passes.db'}"
+def url(sqlite_url: str) -> str:
+    return sqlite_url
 
 
 @pytest.mark.parametrize("value", WRONG_FORMS)
@@ -77,46 +47,6 @@ def test_a_damaged_pass_hides_no_other(
     store: PassStore, damage: Damage, tmp_path: Path, column: str, value: str
 ) -> None:
     check_that_others_are_there(store, damage, tmp_path, column, value)
-
-
-@pytest.mark.parametrize("value", OTHER_KINDS + HUGE)
-@pytest.mark.parametrize("column", COLUMNS)
-def test_a_value_of_another_kind_hides_no_other(
-    store: PassStore, damage: Damage, tmp_path: Path, column: str, value: str
-) -> None:
-    check_that_others_are_there(store, damage, tmp_path, column, value)
-
-
-@pytest.mark.parametrize("value", OTHER_KINDS + HUGE)
-def test_pages_go_on_after_a_damaged_time(store: PassStore, damage: Damage, value: str) -> None:
-    store.write([make_event(id_, TEXT) for id_ in ("a", "b", "c")], [])
-    damage("passes.first_seen_s", value, "id = 'b'")
-    ids, cursor = list[str](), ""
-    for _ in range(3):
-        page = store.search(PassQuery(TEXT, limit=1, cursor=cursor), REQUESTER)
-        ids, cursor = ids + [found_pass.id for found_pass in page.passes], page.cursor
-    assert (sorted(ids), cursor) == (["a", "b", "c"], "")
-
-
-def check_that_others_are_there(
-    store: PassStore, damage: Damage, tmp_path: Path, column: str, value: str
-) -> None:
-    events = [make_event(id_, TEXT, "agreed") for id_ in ("a", "b")]
-    store.write(events, [])
-    key = "id" if column.startswith("passes") else "pass_number"
-    damage(column, value, f"{key} = {'1' if key == 'pass_number' else repr('a')}")
-
-    page = store.search(PassQuery(TEXT), REQUESTER)
-    assert {found_pass.id for found_pass in page.passes} == {"a", "b"}
-    assert {to_pass(found_pass, ()).text for found_pass in page.passes} == {TEXT}
-    details = [store.get(id_, REQUESTER, neighbours=True) for id_ in ("a", "b")]
-    assert [len(to_details(pass_details, ()).readings) for pass_details in details] == [2, 2]
-    assert store.export_plate(TEXT, tmp_path / "out", REQUESTER) == 2
-    with closing(Database(f"sqlite:///{tmp_path / 'passes.db'}")) as database:
-        closings = UnclosedPasses(database).interrupted(["gate"])
-    assert [event.vehicle_pass.id for event in closings] == ["a", "b"]
-    store.write(closings, [])
-    assert store.delete_plate(TEXT, REQUESTER).passes == 2
 
 
 def test_a_damaged_value_keeps_no_deleted_plate(
@@ -263,45 +193,3 @@ def test_an_export_without_the_storage_of_pictures_fails(store: PassStore, tmp_p
     with pytest.raises(StoreUnavailable, match="cannot be read"):
         store.export_plate(TEXT, tmp_path / "out.zip", REQUESTER)
     assert not (tmp_path / "out.zip").exists()
-
-
-@pytest.mark.parametrize("value", OTHER_KINDS + HUGE)
-@pytest.mark.parametrize("name", ["requested_s", "delay_s", "gate", "text", "outcome", "remark"])
-def test_a_damaged_opening_hides_no_other(
-    store: PassStore, damage: Damage, name: str, value: str
-) -> None:
-    store.openings.write([make_opening(id=id_) for id_ in ("one", "two", "three")])
-    damage(f"gate_openings.{name}", value, "id = 'two'")
-    ids, cursor = list[str](), ""
-    for _ in range(3):
-        page = store.openings.page(EVERYTHING, 1, cursor)
-        ids += [to_opening(opening).id for opening in page.openings]
-        cursor = page.cursor
-    assert (sorted(ids), cursor) == (["one", "three", "two"], "")
-
-
-@pytest.mark.parametrize("value", OTHER_KINDS)
-@pytest.mark.parametrize("column", ["searches.time_s", "searches.who", "searches.count"])
-def test_a_damaged_entry_of_the_audit_hides_no_other(
-    store: PassStore, damage: Damage, column: str, value: str
-) -> None:
-    for _ in range(2):
-        store.search(PassQuery(TEXT), REQUESTER)
-    damage(column, value, "number = 1")
-    entries = store.reader.searches(AuditQuery(), EVERYTHING)
-    assert len([to_rfc3339(entry.time_s) for entry in entries]) == 2
-    assert [type(entry.who) for entry in entries] == [str, str]
-    assert [type(entry.count) for entry in entries] == [int, int]
-
-
-@pytest.mark.parametrize("value", OTHER_KINDS)
-@pytest.mark.parametrize("table", ["cameras", "lists"])
-def test_a_damaged_retention_lets_passes_be_deleted(
-    store: PassStore, damage: Damage, table: str, value: str
-) -> None:
-    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
-    store.lists.save("residents", "", 10.0)
-    store.write([make_event("a")], [])
-    damage(f"{table}.retention_days", value, "1")
-    assert [plate_list.note for plate_list in store.lists.describe(EVERYTHING)] == [""]
-    assert store.delete_expired(4e9).passes == 1
