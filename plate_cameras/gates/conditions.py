@@ -114,14 +114,19 @@ def decide(gate: Gate, present: PresentPass, now: Circumstances) -> Decision:
     return Decision(code, values, hit)
 
 
-def decide_command(request: OpeningRequest, steady_s: float) -> Decision:
+def decide_command(
+    gate: Gate, request: OpeningRequest, hold_offs: HoldOffs, steady_s: float
+) -> Decision:
     """Decide whether a gate may open for a person's command now.
 
     The person sees the vehicle, so no other condition counts. But a command is for this moment:
-    somebody else may stand before the gate soon.
+    somebody else may stand before the gate soon. So nothing opens the gate again for a vehicle for
+    which it was open when the command was taken.
     """
     if steady_s - request.taken_s > MAX_COMMAND_WAIT_S:
         return Decision("late")
+    if hold_offs.is_open_for(gate, request.pass_id, request.taken_s):
+        return Decision("asked")
     return Decision()
 
 

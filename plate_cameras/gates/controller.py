@@ -271,7 +271,7 @@ class GateController:
     def _decide_again(self, gate: Gate, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
         """Decide for a vehicle whose turn it is. Return the decision and the present request."""
         if request.command_id:
-            return decide_command(request, self._clock()), request
+            return decide_command(gate, request, self._hold_offs, self._clock()), request
         present = self._present_passes.get(request.pass_id)
         if present is None:
             return LEFT, request
