@@ -45,8 +45,8 @@ def _to_seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= MAX_S:
-        wanted = f"wanted seconds above 0 and up to {MAX_S:g}"
-        raise argparse.ArgumentTypeError(f"{wanted}, got {text!r}")
+        limit = f"wanted seconds above 0 and up to {MAX_S:g}"
+        raise argparse.ArgumentTypeError(f"{limit}, got {text!r}")
     return seconds
 
 
