@@ -14,11 +14,11 @@ Source: OWASP, "CSV Injection".
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TypeVar
 
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
@@ -28,6 +28,7 @@ FILLERS = "\x00-\x20\x7f-\xa0'\"\u200b-\u200f\u2060\ufeff"
 elsewhere."""
 APOSTROPHE = "'"
 BYTE_ORDER_MARK = "\ufeff"
+CRLF = "\r\n"
 
 CellT = TypeVar("CellT")
 
@@ -58,11 +59,12 @@ class CsvForm:
         """Return the text from which `to_cell` made a cell."""
         return self._escaped.sub("", text)
 
-    def to_lines(self, rows: Iterable[Iterable[object]], line_end: str = "\r\n") -> str:
-        """Return rows of cells as lines."""
-        file = io.StringIO()
-        csv.writer(file, delimiter=self.separator, lineterminator=line_end).writerows(rows)
-        return file.getvalue()
+    def to_lines(self, rows: Iterable[Iterable[object]], line_end: str = CRLF) -> str:
+        """Return rows of cells as lines. Cells with any end of a line are quoted."""
+        lines = list[str]()
+        file = SimpleNamespace(write=lines.append)
+        csv.writer(file, delimiter=self.separator, lineterminator=CRLF).writerows(rows)
+        return "".join(line.removesuffix(CRLF) + line_end for line in lines)
 
     @property
     def _place(self) -> str:

@@ -16,6 +16,9 @@ import http.client
 import sys
 from collections.abc import Sequence
 
+MAX_S = 3600.0
+"""Longest timeout."""
+
 
 class ProbeError(Exception):
     """The reason why the service is not ready, as one sentence."""
@@ -25,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Ask once; return the exit status."""
     parser = argparse.ArgumentParser(description="Is the plate recognition service well?")
     parser.add_argument("url", nargs="?", default="localhost:8002/readyz", help="host:port/path")
-    parser.add_argument("--timeout", type=float, default=5.0, help="seconds")
+    parser.add_argument("--timeout", type=_to_seconds, default=5.0, help="seconds")
     options = parser.parse_args(arguments)
     try:
         probe(options.url, options.timeout)
@@ -33,6 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"probe: {options.url}: {error}\n")
         return 1
     return 0
+
+
+def _to_seconds(text: str) -> float:
+    """Return a timeout. A socket takes none that is `nan` or huge."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAX_S:
+        limit = f"wanted seconds above 0 and up to {MAX_S:g}"
+        raise argparse.ArgumentTypeError(f"{limit}, got {text!r}")
+    return seconds
 
 
 def probe(url: str, timeout_s: float) -> None:

@@ -50,10 +50,13 @@ EngineOption = Annotated[
         "openvino-int8.",
     ),
 ]
+MAX_THREADS = 1024
+"""Largest number of threads of one inference. No machine has so many cores for it."""
 ThreadsOption = Annotated[
     int,
     MACHINE(
         min=0,
+        max=MAX_THREADS,
         help="CPU threads of one inference; 0: as many as fit the machine.",
     ),
 ]

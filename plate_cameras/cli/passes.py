@@ -15,7 +15,7 @@ import typer
 from orchestrator.cli.commands import SuggestingGroup
 from orchestrator.cli.flags import show_errors
 from orchestrator.errors import ParameterError, SettingsError
-from orchestrator.host.toml_files import show
+from orchestrator.host.toml_files import check_range, show
 from plate_cameras.cli.camera_stores import has_store, open_camera_store, requester_of
 from plate_cameras.cli.list_files import (
     check_list_file,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Heavy modules are imported when the command runs, so that --help is quick.
 
 DAY_S = 86400
+MAX_DAYS = 36500
 
 passes = typer.Typer(
     cls=SuggestingGroup,
@@ -178,9 +179,11 @@ def replay(
     days: Annotated[float, typer.Option(min=0, help="Events of the last so many days.")] = 1.0,
 ) -> None:
     """Send events to a sink again, also those that were given up."""
-    with show_errors(verbose=False), open_camera_store(path, must_exist=True) as store:
-        now_s = store.clock.now_s()
-        count = store.outbox.replay(sink, now_s - days * DAY_S, now_s)
+    with show_errors(verbose=False):
+        check_range("--days", days, 0, MAX_DAYS, ParameterError)  # `min` lets nan pass
+        with open_camera_store(path, must_exist=True) as store:
+            now_s = store.clock.now_s()
+            count = store.outbox.replay(sink, now_s - days * DAY_S, now_s)
         typer.echo(f"events that are due again: {count}", err=True)
 
 

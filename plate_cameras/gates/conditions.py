@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import inf
@@ -32,7 +32,7 @@ class PresentPass:
     Attributes:
         vehicle_pass: The pass after its last event.
         seen_s: Steady time of the last frame that shows it.
-        settled_text: The last text on which two frames have agreed.
+        settled_text: The text on which two frames have agreed; empty after another text came.
         readable_s: Steady time from which the delay counts; None if it is not known.
         reasons: Gates, texts and reasons that were recorded, so that each is recorded once.
     """
@@ -53,7 +53,7 @@ class Circumstances:
         unix_s: The Unix time, for the validity of entries.
         local: The local time, for schedules.
         lists: The gate's lists.
-        blocked_lists: The lists whose plates never open it.
+        blocked_lists: The lists whose plates never open it. If one is missing, no plate opens it.
         lists_age_s: Time since the lists were read.
         hold_offs: The last openings.
     """
@@ -64,7 +64,7 @@ class Circumstances:
     lists: Iterable[LoadedList]
     lists_age_s: float
     hold_offs: HoldOffs
-    blocked_lists: Iterable[LoadedList] = ()
+    blocked_lists: Collection[LoadedList] = ()
 
 
 @dataclass(frozen=True)
@@ -114,14 +114,19 @@ def decide(gate: Gate, present: PresentPass, now: Circumstances) -> Decision:
     return Decision(code, values, hit)
 
 
-def decide_command(request: OpeningRequest, steady_s: float) -> Decision:
+def decide_command(
+    gate: Gate, request: OpeningRequest, hold_offs: HoldOffs, steady_s: float
+) -> Decision:
     """Decide whether a gate may open for a person's command now.
 
     The person sees the vehicle, so no other condition counts. But a command is for this moment:
-    somebody else may stand before the gate soon.
+    somebody else may stand before the gate soon. So nothing opens the gate again for a vehicle for
+    which it was open when the command was taken.
     """
     if steady_s - request.taken_s > MAX_COMMAND_WAIT_S:
         return Decision("late")
+    if hold_offs.is_open_for(gate, request.pass_id, request.taken_s):
+        return Decision("asked")
     return Decision()
 
 
@@ -130,8 +135,10 @@ def _find_obstacle(
 ) -> tuple[str, Mapping[str, str]]:
     """Return the reason why a gate does not open for a vehicle of its lists; empty if it does."""
     vehicle_pass = present.vehicle_pass
-    if any(blocked_list.match(vehicle_pass.text, now.unix_s) for blocked_list in now.blocked_lists):
+    if any(each.blocks(vehicle_pass.text, now.unix_s) for each in now.blocked_lists):
         return "blocked", {}
+    if missing_names := {*gate.blocked_lists} - {each.name for each in now.blocked_lists}:
+        return "no_blocked_list", {"name": min(missing_names)}
     if not is_watched(gate.schedule, now.local):
         return "schedule", {}
     if now.lists_age_s > gate.stale_lists_s:

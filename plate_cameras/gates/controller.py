@@ -217,6 +217,7 @@ class GateController:
         if vehicle_pass.text == present.settled_text:
             return False
         if not is_settled(vehicle_pass, self._thresholds.get(vehicle_pass.camera, 1.0)):
+            present.settled_text = ""  # an earlier text that comes back must agree anew
             return True
         present.settled_text, present.readable_s = vehicle_pass.text, first_readable_s(vehicle_pass)
         return True
@@ -270,7 +271,7 @@ class GateController:
     def _decide_again(self, gate: Gate, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
         """Decide for a vehicle whose turn it is. Return the decision and the present request."""
         if request.command_id:
-            return decide_command(request, self._clock()), request
+            return decide_command(gate, request, self._hold_offs, self._clock()), request
         present = self._present_passes.get(request.pass_id)
         if present is None:
             return LEFT, request

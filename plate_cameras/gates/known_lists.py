@@ -36,6 +36,7 @@ class HoldOffs:
         self._begun_ids: dict[str, None] = {}
         self._asked_passes: dict[tuple[str, str], None] = {}
         self._opened_s: dict[str, float] = {}
+        self._opened_passes: dict[str, str] = {}
         self._plates: dict[tuple[str, str], float] = {}
 
     def begin(self, id_: str) -> None:
@@ -58,7 +59,8 @@ class HoldOffs:
         _remember(self._opening_ids, opening.id)
         if opening.pass_id:
             _remember(self._asked_passes, (opening.gate, opening.pass_id))
-        self._opened_s[opening.gate] = max(at_s, self._opened_s.get(opening.gate, at_s))
+        if at_s >= self._opened_s.get(opening.gate, at_s):
+            self._opened_s[opening.gate], self._opened_passes[opening.gate] = at_s, opening.pass_id
         for text in {opening.text, opening.entry_text} - {""}:
             key = opening.gate, text
             self._plates[key] = max(at_s, self._plates.get(key, at_s))
@@ -74,6 +76,11 @@ class HoldOffs:
     def open_until_s(self, gate: Gate) -> float:
         """Return the time until which a gate stays open."""
         return self._opened_s.get(gate.name, float("-inf")) + max(gate.open_s, gate.pulse_s)
+
+    def is_open_for(self, gate: Gate, pass_id: str, at_s: float) -> bool:
+        """Tell whether a gate was opened for a pass last, and is open at a time."""
+        is_for_it = bool(pass_id) and self._opened_passes.get(gate.name) == pass_id
+        return is_for_it and at_s < self.open_until_s(gate)
 
     def opened_ago_s(self, gate: Gate, texts: Iterable[str], now_s: float) -> float | None:
         """Return how long ago a gate was opened for a plate; None if its hold-off is over."""

@@ -23,6 +23,7 @@ REASONS: Mapping[str, str] = {
     "interrupted": "the request was interrupted",
     "hold_off": "opened for this plate {ago_s} s ago; hold_off_s is {hold_off_s}",
     "blocked": "the plate is on a list for which the gate never opens",
+    "no_blocked_list": "there is no list {name}, for whose plates the gate never opens",
     "late": "the command came too late",
     "nobody": "no plates watch runs that has this gate",
     "begun": "the gate has not answered yet",

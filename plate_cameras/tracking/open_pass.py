@@ -119,14 +119,15 @@ class OpenPass:
         """The parts whose changes make an event, except the text."""
         return self.zones, self.crossings, self.direction, self.agreed_text
 
-    def settle(self, *, is_agreed: bool) -> None:
+    def settle(self, shown_text: str, *, is_agreed: bool) -> None:
         """Note the direction, and the text if frames agree on it now.
 
-        A direction that is not known any more, and a text whose score falls, change nothing.
+        A direction that is not known any more, and a text whose score falls, change nothing. After
+        another text, frames must agree anew.
         """
         self.direction = direction_of(self.observations) or self.direction
-        if is_agreed:
-            self.agreed_text = self.fusion.text
+        if is_agreed or shown_text != self.agreed_text:
+            self.agreed_text = shown_text if is_agreed else ""
 
     def add_reading(self, observation: Observation) -> None:
         """Add a reading of the last look's plate that is not the service's."""

@@ -245,8 +245,9 @@ class PassTracker:
         """Return the events `agreed` and `updated` of passes that a frame has shown."""
         events = []
         for open_pass in visible_passes:
-            open_pass.settle(is_agreed=self._agrees(open_pass))
-            state = (open_pass.shown_text(self._camera), *open_pass.state)
+            shown_text = open_pass.shown_text(self._camera)
+            open_pass.settle(shown_text, is_agreed=self._agrees(open_pass))
+            state = (shown_text, *open_pass.state)
             if not open_pass.is_told and open_pass.agreed_text:
                 open_pass.is_told, open_pass.told_state = True, state
                 events.append(PassEvent("agreed", self._describe(open_pass, "agreed")))

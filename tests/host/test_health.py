@@ -71,6 +71,13 @@ def test_a_service_that_says_nothing_in_time_is_not_well(capsys) -> None:
     assert capsys.readouterr().err == f"probe: {url}: wanted an answer, got timed out\n"
 
 
+@pytest.mark.parametrize("timeout", ["nan", "inf", "-1", "0", "1e300", "soon"])
+def test_a_timeout_that_is_none_is_told(capsys: pytest.CaptureFixture[str], timeout: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        probe.main([f"--timeout={timeout}"])
+    assert "--timeout: wanted seconds above 0 and up to 3600, got" in capsys.readouterr().err
+
+
 def test_it_runs_as_a_file_without_the_package_or_any_other(start_gateway) -> None:
     process = subprocess.run(
         [sys.executable, "-IS", "-X", "importtime", probe.__file__, f"{start_gateway(200)}/readyz"],

@@ -86,6 +86,18 @@ def test_a_file_has_no_formulas_in_whichever_program_it_is_opened(
     assert not [cell for cell in cells if is_formula(cell)]
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@given(texts=st.lists(st.text('a\r\n,;"', max_size=4), min_size=1, max_size=3))
+def test_cells_with_ends_of_lines_stay_whole(
+    form: CsvForm, line_end: str, texts: list[str]
+) -> None:
+    lines = form.to_lines([texts, texts], line_end)
+    rows = csv.reader(io.StringIO(lines, newline=""), delimiter=form.separator)
+    assert [*rows] == [texts, texts]
+    assert lines.endswith(line_end)
+
+
 def is_formula(cell: str) -> bool:
     return cell.lstrip(' \t\r\n"\ufeff')[:1] in {*"=+-@"}
 

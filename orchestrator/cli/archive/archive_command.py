@@ -12,7 +12,7 @@ from orchestrator.cli.chosen_server import SERVER_PANEL, AddressOptions, check_u
 from orchestrator.cli.flags import CallOptions, Device, VerboseOption, show_errors
 from orchestrator.errors import SettingsError
 from orchestrator.host.option_fields import declared, expand
-from orchestrator.networks.options import NetworkOptions
+from orchestrator.networks.options import MAX_THREADS, NetworkOptions
 
 # Heavy modules are imported when the command runs, so that --help is quick.
 
@@ -59,6 +59,7 @@ class SpreadOptions:
         int,
         SPREAD(
             min=0,
+            max=MAX_THREADS,
             help="Cores of each process; 0: equal parts of this machine, or one on a cluster.",
         ),
     ] = 0

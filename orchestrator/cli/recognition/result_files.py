@@ -111,7 +111,7 @@ class Csv:
 
         Before Python 3.13, only the usual line ending quotes carriage returns.
         """
-        return self._form.to_lines([row]).removesuffix("\r\n") + "\n"
+        return self._form.to_lines([row], "\n")
 
 
 def _is_result(entry: object) -> TypeGuard[dict[str, Any]]:

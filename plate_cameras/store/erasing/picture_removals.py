@@ -44,8 +44,9 @@ def lock_writers(connection: sa.Connection) -> None:
 
 
 def note_removals(connection: sa.Connection, digests: Iterable[bytes]) -> None:
-    """Note pictures that some pass may show no longer."""
-    if rows := [{"digest": digest} for digest in sorted({*digests})]:
+    """Note pictures that some pass may show no longer. A damaged digest is of none."""
+    whole_digests = {digest for digest in digests if isinstance(digest, bytes)}
+    if rows := [{"digest": digest} for digest in sorted(whole_digests)]:
         connection.execute(insert(connection, picture_removals).on_conflict_do_nothing(), rows)
 
 

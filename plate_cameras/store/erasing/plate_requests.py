@@ -8,8 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from plate_cameras.store.erasing.retention import BATCH, delete_passes, in_steps
-from plate_cameras.store.finding.pass_query import PassDetails, to_found_pass
+from plate_cameras.store.finding.pass_query import PassDetails
 from plate_cameras.store.finding.search import describe
+from plate_cameras.store.finding.stored_rows import to_found_pass
 from plate_cameras.store.lists.list_editions import count_again
 from plate_cameras.store.openings import gate_openings
 from plate_cameras.store.openings.opening_log import OpeningLog

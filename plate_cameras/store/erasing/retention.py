@@ -18,6 +18,7 @@ from plate_cameras.store.erasing.picture_removals import note_removals
 from plate_cameras.store.errors import StoreError, StoreUnavailable
 from plate_cameras.store.finding.change_log import delete_changes
 from plate_cameras.store.tables.database import LONG_S, Database
+from plate_cameras.store.tables.json_values import read_column, to_optional_number
 from plate_cameras.store.tables.schema import (
     camera_states,
     camera_stills,
@@ -212,15 +213,22 @@ def _select_expired(database: Database, now: Moment, days: float) -> Iterator[sa
     with database.reading() as connection:
         camera_rows = connection.execute(sa.select(cameras.c.name, cameras.c.retention_days)).all()
         statement = sa.select(lists.c.id, lists.c.retention_days)
-        list_rows = connection.execute(statement.where(lists.c.retention_days.is_not(None))).all()
-    for name, camera_days in camera_rows:
+        list_rows = connection.execute(statement).all()
+    days_by_list = {number: _read_days(f"list {number}", value) for number, value in list_rows}
+    own_days = {number: value for number, value in days_by_list.items() if value is not None}
+    for name, value in camera_rows:
+        camera_days = _read_days(f"camera {name}", value)
         age = now.before(DAY_S * (days if camera_days is None else camera_days))
         expired = _select_older(age).where(passes.c.camera == name)
-        yield expired.where(~_has_hits([row.id for row in list_rows]))
-    for number, list_days in list_rows:
-        longer_lists = [row.id for row in list_rows if row.retention_days > list_days]
+        yield expired.where(~_has_hits([*own_days]))
+    for number, list_days in own_days.items():
+        longer_lists = [other for other, other_days in own_days.items() if other_days > list_days]
         expired = _select_older(now.before(DAY_S * list_days))
         yield expired.where(_has_hits([number]), ~_has_hits(longer_lists))
+
+
+def _read_days(owner: str, value: Any) -> float | None:
+    return read_column(owner, "retention_days", value, to_optional_number)
 
 
 def _select_older(age: Age) -> sa.Select[Any]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from plate_cameras.store.finding.pass_query import FoundPass, StoredHit, to_found_pass
+from plate_cameras.store.finding.pass_query import FoundPass, StoredHit
 from plate_cameras.store.finding.search import read_hits
+from plate_cameras.store.finding.stored_rows import to_found_pass
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database, insert, is_postgresql
 from plate_cameras.store.tables.schema import change_horizon, pass_changes, passes

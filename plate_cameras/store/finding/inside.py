@@ -18,9 +18,9 @@ from plate_cameras.store.finding.pass_query import (
     PassPage,
     Requester,
     parse_cursor,
-    to_found_pass,
 )
 from plate_cameras.store.finding.search import read_hits
+from plate_cameras.store.finding.stored_rows import cursor_after, to_found_pass
 from plate_cameras.store.people import audit
 from plate_cameras.store.tables.database import SEARCH_S, Database, insert
 from plate_cameras.store.tables.schema import departures, passes
@@ -93,7 +93,7 @@ class VehiclesInside:
         audit_query |= {"cursor": query.cursor} if query.cursor else {}
         with self._database.writing() as connection:
             self._note(connection, requester, KIND, audit_query, len(entries))
-        cursor = entries[-1].cursor if len(rows) > query.limit else ""
+        cursor = cursor_after(rows[query.limit - 1]) if len(rows) > query.limit else ""
         return PassPage(entries, cursor, hits)
 
     def count(self, sites: Iterable[Site]) -> None:

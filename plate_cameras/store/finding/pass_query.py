@@ -8,13 +8,6 @@ from typing import Any
 
 from orchestrator.errors import ParameterError
 from plate_cameras.store.scope import EVERYTHING, Scope
-from plate_cameras.store.tables.json_values import (
-    read_column,
-    to_best,
-    to_crossings,
-    to_pairs,
-    to_texts,
-)
 
 LIMIT = 50
 MAX_PAGE = 1000
@@ -138,11 +131,6 @@ class FoundPass:
     crop: str | None
     frame: str | None
 
-    @property
-    def cursor(self) -> str:
-        """The place after this pass."""
-        return f"{self.first_seen_s!r}_{self.number}"
-
 
 @dataclass(frozen=True)
 class PassPage:
@@ -196,27 +184,6 @@ class PassDetails:
     readings: tuple[StoredReading, ...]
     hits: tuple[StoredHit, ...]
     neighbours: tuple[FoundPass, ...] = ()
-
-
-NO_BOX = (0.0, 0.0, 0.0, 0.0)
-NO_BEST = {"box": [*NO_BOX], "size_wh": [0, 0]}
-"""Stands for the best frame of a pass if it cannot be read."""
-
-
-def to_found_pass(row: Any) -> FoundPass:
-    """Return a row of the table of passes as a pass. What is damaged of it is left out."""
-    owner, best = f"pass {row['id']}", {"time_s": row["first_seen_s"], **NO_BEST}
-    return FoundPass(
-        **{
-            **{name: row[name] for name in FoundPass.__dataclass_fields__},
-            "candidates": read_column(owner, "candidates", row["candidates"], to_pairs) or (),
-            "zones": read_column(owner, "zones", row["zones"], to_texts) or (),
-            "crossings": read_column(owner, "crossings", row["crossings"], to_crossings) or (),
-            "best": read_column(owner, "best", row["best"], to_best) or best,
-            "crop": row["crop"].hex() if row["crop"] else None,
-            "frame": row["frame"].hex() if row["frame"] else None,
-        }
-    )
 
 
 def parse_cursor(cursor: str) -> tuple[float, int] | None:

@@ -17,14 +17,11 @@ import sqlalchemy as sa
 
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import (
-    NO_BOX,
     FoundPass,
     PassDetails,
     PassPage,
     PassQuery,
     StoredHit,
-    StoredReading,
-    to_found_pass,
 )
 from plate_cameras.store.finding.search_statements import (
     Condition,
@@ -36,10 +33,16 @@ from plate_cameras.store.finding.search_statements import (
     select_by_walk,
     select_reach,
 )
+from plate_cameras.store.finding.stored_rows import (
+    cursor_after,
+    place_of,
+    to_found_pass,
+    to_reading,
+)
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import is_postgresql
-from plate_cameras.store.tables.json_values import read_column, to_box, to_pairs, to_texts
+from plate_cameras.store.tables.json_values import read_column, to_texts
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
@@ -240,7 +243,7 @@ def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> 
     of_pass = sa.select(readings).where(readings.c.pass_number == found_pass.number)
     rows = connection.execute(of_pass.order_by(readings.c.position)).mappings()
     hits = read_hits(connection, [found_pass.number], scope).get(found_pass.number, ())
-    return PassDetails(found_pass, tuple(map(_to_reading, rows)), hits)
+    return PassDetails(found_pass, tuple(map(to_reading, rows)), hits)
 
 
 def read_hits(
@@ -266,19 +269,9 @@ def _to_page(
 ) -> PassPage:
     """Merge the rows of all walks, without those that two walks have found."""
     by_number = {row["number"]: row for row in rows}
-    newest = sorted(
-        by_number.values(), key=lambda row: (row["first_seen_s"], row["number"]), reverse=True
-    )
-    found_passes = tuple(map(to_found_pass, newest[: query.limit]))
-    cursor = found_passes[-1].cursor if len(newest) > query.limit else ""
+    newest = sorted(by_number.values(), key=place_of, reverse=True)
+    page = newest[: query.limit]
+    found_passes = tuple(map(to_found_pass, page))
+    cursor = cursor_after(page[-1]) if len(newest) > query.limit else ""
     numbers = [found_pass.number for found_pass in found_passes]
     return PassPage(found_passes, cursor, read_hits(connection, numbers, scope))
-
-
-def _to_reading(row: Any) -> StoredReading:
-    """Return a row of the table of readings. What is damaged of it is left out."""
-    fields = {name: row[name] for name in StoredReading.__dataclass_fields__}
-    owner = f"a reading of pass {row['pass_number']}"
-    fields["candidates"] = read_column(owner, "candidates", row["candidates"], to_pairs) or ()
-    fields["box"] = read_column(owner, "box", row["box"], to_box) or NO_BOX
-    return StoredReading(**fields)

@@ -1,94 +1,18 @@
-"""Finds the entries of lists that a pass's text matches, also with some other characters.
-
-A text is cut into one piece more than it allows edits. A text within these edits has one of the
-pieces unchanged, moved by at most so many characters. So only texts with a common piece are
-compared.
-
-Source: G. Navarro, "A guided tour to approximate string matching", 2001, section 8 (partitioning
-into exact search).
-"""
+"""Finds the entries of lists that a pass's text matches, also with some other characters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
-from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
 
+from plate_cameras.store.lists.similar_texts import SimilarTexts
 from plate_cameras.store.tables.json_values import read_column, to_texts, warn_of_damage
 from plate_cameras.store.tables.schema import cameras, list_entries, lists
-
-
-class SimilarTexts:
-    """Texts by the hashes of their pieces, in arrays: they take some 12 bytes for each piece.
-
-    It takes away the comparison of each text with all entries. It does not help with a list of
-    which most texts share a piece.
-
-    Args:
-        edits: For each text, most characters that may differ.
-    """
-
-    def __init__(self, texts: Sequence[str], edits: Sequence[int]) -> None:
-        self._texts, self._edits = texts, edits
-        self._shapes = sorted({(len(text), most) for text, most in zip(texts, edits, strict=True)})
-        hashes, numbers = self._hash_pieces()
-        order = np.argsort(hashes, kind="stable")
-        self._hashes, self._numbers = hashes[order], numbers[order]
-
-    def find(self, text: str) -> list[tuple[int, int]]:
-        """Return the places of similar texts with the characters that differ, the nearest first."""
-        hashes = np.fromiter(self._hash_near(text), np.int64)
-        starts = np.searchsorted(self._hashes, hashes, "left")
-        ends = np.searchsorted(self._hashes, hashes, "right")
-        spans = zip(starts, ends, strict=True)
-        places = sorted({at for start, end in spans for at in self._numbers[start:end].tolist()})
-        matches = process.extract(
-            text,
-            [self._texts[at] for at in places],
-            scorer=Levenshtein.distance,
-            score_cutoff=max(self._edits, default=0),
-            limit=None,
-        )
-        neighbours = [(places[at], int(edits)) for _, edits, at in matches]
-        return [(at, edits) for at, edits in neighbours if edits <= self._edits[at]]
-
-    def _hash_pieces(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        count = sum(most + 1 for most in self._edits)
-        hashes, numbers = np.empty(count, np.int64), np.empty(count, np.int32)
-        end = 0
-        for at, (text, most) in enumerate(zip(self._texts, self._edits, strict=True)):
-            shape = len(text), most
-            for number, (start, stop) in enumerate(_cut(*shape)):
-                hashes[end], numbers[end] = hash((shape, number, text[start:stop])), at
-                end += 1
-        return hashes, numbers
-
-    def _hash_near(self, text: str) -> Iterator[int]:
-        """Return the hashes of all pieces that a similar text may share with a text."""
-        for shape in self._shapes:
-            length, most = shape
-            if abs(length - len(text)) > most:
-                continue
-            for number, (start, stop) in enumerate(_cut(*shape)):
-                for shift in range(max(-most, -start), min(most, len(text) - stop) + 1):
-                    yield hash((shape, number, text[start + shift : stop + shift]))
-
-
-@cache
-def _cut(length: int, edits: int) -> tuple[tuple[int, int], ...]:
-    """Return the starts and ends of the pieces. The last one is longer: it has the region."""
-    ends = [round(length * number / (edits + 2)) for number in range(edits + 1)]
-    return tuple(pairwise([*ends, length]))
-
 
 TEXTS_AT_ONCE = 256
 """Texts whose similar entries a list remembers: a gate asks for the same vehicle every second."""
@@ -120,7 +44,8 @@ class ListEntry:
         """False if a value is of another kind: SQLite stores any. Nothing can compare it."""
         times = self.valid_from_s, self.valid_until_s
         are_times = all(time_s is None or isinstance(time_s, (int, float)) for time_s in times)
-        return are_times and isinstance(self.edits, int) and isinstance(self.text, str)
+        are_texts = isinstance(self.text, str) and isinstance(self.note, str)
+        return are_times and are_texts and isinstance(self.edits, int)
 
     def is_valid(self, time_s: float) -> bool:
         starts, ends = self.valid_from_s, self.valid_until_s
@@ -146,6 +71,7 @@ class LoadedList:
 
     Attributes:
         revision: A number that each edit replaces, and that never comes again.
+        damaged: Texts of entries whose other values cannot be read. They match nothing.
     """
 
     id: int
@@ -153,6 +79,11 @@ class LoadedList:
     revision: int
     exact: dict[str, ListEntry] = field(repr=False)
     fuzzy: tuple[ListEntry, ...] = field(repr=False)
+    damaged: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def blocks(self, text: str, time_s: float) -> bool:
+        """Tell whether a list of plates that may not come in has a text, perhaps damaged."""
+        return text in self.damaged or self.match(text, time_s) is not None
 
     def match(self, text: str, time_s: float) -> ListHit | None:
         """Return the valid entry that is nearest to a text."""
@@ -253,8 +184,18 @@ def current_entries(list_id: int) -> sa.Select[Any]:
     return _entries_in_place().where(lists.c.id == list_id).order_by(list_entries.c.text)
 
 
-def read_entries(connection: sa.Connection, statement: sa.Select[Any]) -> Iterator[ListEntry]:
-    """Return entries one by one; few of their rows are in memory."""
+def read_entries(
+    connection: sa.Connection,
+    statement: sa.Select[Any],
+    on_damage: Callable[[str], None] = lambda _: None,
+) -> Iterator[ListEntry]:
+    """Return entries one by one; few of their rows are in memory.
+
+    Args:
+        connection: The transaction.
+        statement: Finds the entries.
+        on_damage: Takes the texts of the entries that cannot be read, which are left out.
+    """
     with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         for row in rows:
             entry = ListEntry(*row)
@@ -262,12 +203,15 @@ def read_entries(connection: sa.Connection, statement: sa.Select[Any]) -> Iterat
                 yield entry
             else:
                 warn_of_damage(f"entry {entry.text!r}", "validity or edits")
+                on_damage(entry.text)
 
 
 def _load(connection: sa.Connection, number: int, name: str, revision: int) -> LoadedList:
-    exact = {entry.text: entry for entry in read_entries(connection, current_entries(number))}
+    damaged = set[str]()
+    entries = read_entries(connection, current_entries(number), damaged.add)
+    exact = {entry.text: entry for entry in entries}
     fuzzy = tuple(entry for entry in exact.values() if entry.edits)
-    loaded_list = LoadedList(number, name, revision, exact, fuzzy)
+    loaded_list = LoadedList(number, name, revision, exact, fuzzy, frozenset(damaged))
     loaded_list.match("", 0.0)  # cuts the texts into pieces here, and not in the loop of the gates
     return loaded_list
 

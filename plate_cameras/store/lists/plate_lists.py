@@ -25,7 +25,12 @@ from plate_cameras.store.lists.list_editions import (
 )
 from plate_cameras.store.lists.list_file import parse_csv
 from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, read_entries
-from plate_cameras.store.lists.list_settings import PlateList, check_number, to_list_row
+from plate_cameras.store.lists.list_settings import (
+    PlateList,
+    check_number,
+    to_list_row,
+    to_plate_list,
+)
 from plate_cameras.store.lists.plate_entries import (
     COLUMNS,
     EntryPage,
@@ -92,11 +97,11 @@ class PlateLists:
         columns = (lists.c.name, lists.c.note, lists.c.retention_days, lists.c.entries)
         statement = sa.select(*columns, lists.c.groups).order_by(lists.c.name)
         with self._database.reading() as connection:
-            rows = connection.execute(statement)
+            rows = connection.execute(statement).mappings()
             return [
-                PlateList(*row)
-                for *row, groups in rows
-                if scope.sees_list(row[0], read_owners(row[0], groups))
+                to_plate_list(row)
+                for row in rows
+                if scope.sees_list(row["name"], read_owners(row["name"], row["groups"]))
             ]
 
     def save(

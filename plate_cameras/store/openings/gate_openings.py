@@ -14,6 +14,13 @@ from plate_cameras.store.errors import RejectedValue
 from plate_cameras.store.finding.pass_query import LIMIT, MAX_PAGE, parse_cursor
 from plate_cameras.store.scope import EVERYTHING, Scope
 from plate_cameras.store.tables.database import insert
+from plate_cameras.store.tables.json_values import (
+    read_columns,
+    to_optional_number,
+    to_place,
+    to_text,
+    to_time,
+)
 from plate_cameras.store.tables.schema import gate_openings, joined_passes, passes
 
 OPENED, UNKNOWN, FAILED, REFUSED = "opened", "unknown", "failed", "refused"
@@ -85,6 +92,12 @@ SETTLED = ("text", "list", "entry_text", "outcome", "reason", "requested_s", "de
 """Columns of an opening that its outcome changes: the text may have changed since it began."""
 NAMES = tuple(GateOpening.__dataclass_fields__)
 COLUMNS = [gate_openings.c[name] for name in NAMES]
+READ_COLUMNS = {
+    **{name: (to_text, "") for name in NAMES if name not in ("id", "requested_s", "delay_s")},
+    "requested_s": (to_time, 0.0),
+    "delay_s": (to_optional_number, None),
+}
+"""The columns of an opening, with the values that stand for damaged ones."""
 
 
 def write_openings(
@@ -128,7 +141,7 @@ def read_page(
         statement = statement.where(gate_openings.c.pass_id.in_(ids))
     rows = connection.execute(statement.limit(limit + 1)).mappings().all()
     last = rows[limit - 1] if len(rows) > limit else None
-    cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""
+    cursor = f"{to_place(last['requested_s'])!r}_{last['number']}" if last else ""
     return OpeningPage(tuple(_hide_foreign_lists(rows[:limit], scope)), cursor)
 
 
@@ -217,4 +230,4 @@ def _to_openings(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:
 
 
 def _to_opening(row: sa.RowMapping) -> GateOpening:
-    return GateOpening(**{name: row[name] for name in NAMES})
+    return GateOpening(id=row["id"], **read_columns(f"opening {row['id']}", row, READ_COLUMNS))

@@ -12,7 +12,13 @@ import sqlalchemy as sa
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import is_postgresql
-from plate_cameras.store.tables.json_values import read_column, to_table
+from plate_cameras.store.tables.json_values import (
+    read_columns,
+    to_count,
+    to_table,
+    to_text,
+    to_time,
+)
 from plate_cameras.store.tables.schema import searches
 
 AUTOMATIC = "automatic"
@@ -137,9 +143,19 @@ def read(connection: sa.Connection, query: AuditQuery, scope: Scope) -> list[Rec
     return [_to_search(row) for row in connection.execute(statement).mappings()]
 
 
+COLUMNS = {
+    "time_s": (to_time, 0.0),
+    **dict.fromkeys(("who", "why", "kind"), (to_text, "")),
+    "query": (to_table, {}),
+    "count": (to_count, 0),
+}
+"""The columns of an entry, with the values that stand for damaged ones."""
+
+
 def _to_search(row: Any) -> RecordedSearch:
-    query = read_column(f"search {row['number']}", "query", row["query"], to_table)
-    return RecordedSearch(**{**row, "query": query or {}})
+    return RecordedSearch(
+        number=row["number"], **read_columns(f"search {row['number']}", row, COLUMNS)
+    )
 
 
 def _is_within(connection: sa.Connection, groups: Sequence[str]) -> sa.ColumnElement[bool]:

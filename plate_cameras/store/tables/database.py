@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-from rapidfuzz.distance import Levenshtein
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
@@ -28,6 +27,7 @@ from plate_cameras.store.tables.postgresql_connections import (
     StepLimits,
     limit_connections,
 )
+from plate_cameras.store.tables.sqlite_connections import watch_connections
 
 BUSY_TIMEOUT_S = 10.0
 """How long a connection waits for another process that writes to the same SQLite file."""
@@ -42,15 +42,6 @@ MIGRATION_S = 6 * 3600.0
 MAX_IDLE_S = 3.0
 """A process that is frozen amid a transaction loses its locks after this time."""
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
-PRAGMAS = (
-    "journal_mode = WAL",
-    "synchronous = FULL",
-    "foreign_keys = ON",
-    "secure_delete = ON",
-    "temp_store = MEMORY",
-    "cache_size = -65536",
-)
-"""Each commit survives a power cut; deleted rows are overwritten; 64 MiB of pages are cached."""
 EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 """Returns a value as compact JSON. `json.dumps` would make an encoder for each value."""
@@ -220,11 +211,6 @@ def among(dialect: str, column: sa.Column[Any], name: str) -> sa.ColumnElement[b
     return column == sa.any_(sa.bindparam(name, type_=postgresql.ARRAY(element_type)))
 
 
-def within_edits(text: str, other: str, edits: int) -> bool:
-    """Tell whether a text is at most so many edits away from another one."""
-    return Levenshtein.distance(text, other, score_cutoff=edits) <= edits
-
-
 def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
     try:
         address = sa.make_url(url)
@@ -245,8 +231,7 @@ def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
         raise SettingsError(f"store.url: wanted {forms}, got {safe_url}")
     options = {"timeout": busy_timeout_s, "check_same_thread": False}
     engine = _create(address, options, pool_pre_ping=True)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
+    watch_connections(engine)
     return engine
 
 
@@ -255,25 +240,6 @@ def _create(address: sa.URL, options: dict[str, Any], **pool: Any) -> sa.Engine:
     engine = sa.create_engine(address, connect_args=options, **as_json, **pool)
     event.listen(engine, "handle_error", reject_value)
     return engine
-
-
-def _prepare_sqlite(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # `_begin_sqlite` begins the transactions
-    connection.text_factory = _decode
-    connection.create_function("within_edits", 3, within_edits, deterministic=True)
-    for pragma in PRAGMAS:
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
-def _decode(text: bytes) -> str:
-    """Return a text of SQLite. A damaged one is like no other, and does not fail its query."""
-    return text.decode(errors="replace")
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    """Take the lock at the start of a transaction that writes, when waiting is still possible."""
-    if statement := connection.get_execution_options().get("begin", "BEGIN"):
-        connection.exec_driver_sql(statement)
 
 
 BITS = 53

@@ -12,9 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from plate_cameras.clocks import unix_s
+from plate_cameras.store.erasing.picture_removals import note_removals
 from plate_cameras.store.leases.lease_fence import LeaseFence
 from plate_cameras.store.lists.list_lookup import ListLookup
 from plate_cameras.store.tables.database import among
+from plate_cameras.store.tables.json_values import read_column, to_time
 from plate_cameras.store.tables.row_batches import Row, keep_first, replace_by, write_rows
 from plate_cameras.store.tables.schema import (
     cameras,
@@ -23,7 +25,6 @@ from plate_cameras.store.tables.schema import (
     pass_changes,
     pass_zones,
     passes,
-    picture_removals,
     readings,
 )
 from plate_cameras.store.tables.store_clock import Moment
@@ -252,7 +253,8 @@ def _is_news(event: AddressedEvent, known_pass: Any | None) -> bool:
         return True
     vehicle_pass = event.vehicle_pass
     is_closed = vehicle_pass.progress == "closed"
-    is_newer = vehicle_pass.last_seen_s >= known_pass.last_seen_s
+    seen_s = read_column(f"pass {known_pass.id}", "last_seen_s", known_pass.last_seen_s, to_time)
+    is_newer = seen_s is None or vehicle_pass.last_seen_s >= seen_s
     if known_pass.progress == "closed":
         return is_closed and is_newer
     return is_closed or is_newer
@@ -277,5 +279,4 @@ def _note_replaced_pictures(
         for digest in (known_passes[row["id"]].crop, known_passes[row["id"]].frame)
         if digest and digest not in (row["crop"], row["frame"])
     }
-    removals = [{"digest": digest} for digest in sorted(replaced_digests)]
-    write_rows(connection, picture_removals, removals, keep_first("digest"))
+    note_removals(connection, replaced_digests)

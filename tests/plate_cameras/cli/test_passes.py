@@ -167,6 +167,15 @@ def test_events_are_sent_again(folder: Path) -> None:
     assert run("replay", folder, "none").stderr == "events that are due again: 0\n"
 
 
+@pytest.mark.parametrize("days", ["nan", "inf", "36501"])
+def test_events_of_no_number_of_days_are_not_sent_again(folder: Path, days: str) -> None:
+    result = run("replay", folder, "erp", "--days", days)
+    assert (result.exit_code, f"--days: wanted 0 to 36500, got {days}" in result.stderr) == (
+        2,
+        True,
+    )
+
+
 def test_the_store_of_a_file_of_cameras_is_used(folder: Path) -> None:
     file = folder / "CAMERAS.toml"
     file.write_text('[[cameras]]\nname = "gate"\nurl = "rtsp://gate"\n')

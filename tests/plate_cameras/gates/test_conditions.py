@@ -117,6 +117,7 @@ def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
 ASKED = remember_opening(9999, pass_id="pass-1")
 LATER, NOW = Schedule(start="13:00", end="14:00"), Schedule(start="12:00", end="14:00")
 NEAR, OVER = ListEntry("A128BC77", edits=1), ListEntry(TEXT, valid_until_s=NOW_S)
+OTHER = ListEntry("M456OP199")
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,11 @@ NEAR, OVER = ListEntry("A128BC77", edits=1), ListEntry(TEXT, valid_until_s=NOW_S
         pytest.param({}, {"blocked_lists": [make_list()]}, "blocked", id="blocked"),
         pytest.param({}, {"blocked_lists": [make_list(NEAR)]}, "blocked", id="nearly-blocked"),
         pytest.param({}, {"blocked_lists": [make_list(OVER)]}, "", id="no-longer-blocked"),
+        pytest.param({"blocked_lists": ("stolen",)}, {}, "no_blocked_list", id="blocks-unknown"),
+        pytest.param(
+            {"blocked_lists": ("residents",)}, {"blocked_lists": [make_list(OTHER)]}, "",
+            id="blocks-others",
+        ),
         pytest.param({"stale_lists_s": 60.0}, {"lists_age_s": 60.0}, "", id="fresh"),
         pytest.param({"stale_lists_s": 60.0}, {"lists_age_s": 60.1}, "stale_lists", id="stale"),
         pytest.param({"agreement_threshold": 0.97}, {}, "", id="score-reached"),

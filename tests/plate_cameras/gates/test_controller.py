@@ -9,7 +9,7 @@ from plate_cameras.configuration import Configuration, Gate
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.openings.gate_openings import GateOpening
-from tests.plate_cameras.gates.driveway import CAMERAS, LISTED
+from tests.plate_cameras.gates.driveway import CAMERAS, GATE, LISTED
 from tests.plate_cameras.gates.gate_world import GateWorld
 from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_opening
 
@@ -49,6 +49,43 @@ def test_a_text_that_was_agreed_stays_so_while_the_score_wavers(world: GateWorld
         ("north", "refused"),
         ("south", "opened"),
     }
+
+
+@pytest.mark.parametrize("other", ["", "M455OP199"])
+def test_a_text_that_comes_back_after_another_must_agree_anew(world: GateWorld, other: str) -> None:
+    gate = add_gate(world, ScriptedRelay(), agreement_threshold=0.0)
+    vehicle = world.appear(LISTED, zones=("far",))
+    world.change(vehicle, text=other, agreeing=1, score=0.7)
+    world.change(vehicle, text=LISTED, zones=("entry",), score=0.8)
+    world.wait(2)
+    assert world.openings == []
+    world.change(vehicle, score=0.97)
+    world.wait(0.1)
+    assert (gate.name, "opened") in [(opening.gate, opening.outcome) for opening in world.openings]
+
+
+@pytest.mark.parametrize(
+    ("pass_id", "after_s", "outcome"),
+    [
+        pytest.param("pass-1", 0.1, "refused", id="while it is open for the vehicle"),
+        pytest.param("pass-1", GATE.open_s + 0.1, "opened", id="when it has closed"),
+        pytest.param("pass-2", 0.1, "opened", id="for another vehicle, in its turn"),
+        pytest.param("", 0.1, "opened", id="for no vehicle, in its turn"),
+    ],
+)
+def test_a_command_does_not_open_a_gate_again_behind_its_vehicle(
+    world: GateWorld, pass_id: str, after_s: float, outcome: str
+) -> None:
+    relay = ScriptedRelay()
+    add_gate(world, relay)
+    world.appear(LISTED)
+    world.wait(after_s)
+    command = make_opening(gate="south", pass_id=pass_id, outcome="begun", person="anna")
+    world.controller.open(command, world.now_s)
+    world.wait(GATE.open_s + 1)
+    (record,) = [opening for opening in world.openings if opening.person]
+    assert record.outcome == outcome
+    assert len(relay.calls) == 1 + (outcome == "opened")
 
 
 def test_the_delay_counts_from_the_first_frame_that_shows_the_plate(world: GateWorld) -> None:

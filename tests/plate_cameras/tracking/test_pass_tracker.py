@@ -228,6 +228,17 @@ def test_a_text_agrees_when_its_score_reaches_both_thresholds(
     assert [event.kind for event in events[:-1]] == kinds_before_the_end
 
 
+def test_a_text_that_comes_back_after_another_agrees_anew() -> None:
+    other, unsure = "A128BC77", 0.35
+    readings = [(FIRST, 0.97)] * 2 + [(other, 0.97)] * 2 + [(FIRST, unsure)] + [(FIRST, 0.97)] * 3
+    looks = [(n / 2, plate((100 + 90 * n, 100), *reading)) for n, reading in enumerate(readings)]
+    events = follow(new_tracker(), alone(looks))
+    passes = [event.vehicle_pass for event in events if event.kind != "closed"]
+    assert [vehicle_pass.text for vehicle_pass in passes] == [FIRST, "", FIRST, FIRST]
+    are_sure = [vehicle_pass.text_score >= CAMERA.agreement_threshold for vehicle_pass in passes]
+    assert are_sure == [True, False, False, True]
+
+
 def test_a_pass_that_was_told_goes_on_when_an_earlier_track_proves_to_be_its_own() -> None:
     unread, other = plate((100, 400), ""), plate((500, 250), SECOND)
     looks: Looks = [(i / 10, [unread]) for i in range(4)]

@@ -12,14 +12,13 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rapidfuzz.distance import Levenshtein
 
 from orchestrator.errors import ParameterError
 from plate_cameras.configuration import Camera, Store
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
-from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList, SimilarTexts
+from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList
 from plate_cameras.store.lists.plate_entries import EntryQuery
 from plate_cameras.store.lists.plate_lists import PlateLists
 from plate_cameras.store.pass_store import PassStore
@@ -171,24 +170,6 @@ def test_a_text_matches_the_nearest_valid_entry(
     fuzzy = tuple(entry for entry in entries if entry.edits)
     best_hit = LoadedList(1, "residents", 1, exact, fuzzy).match(text, NOW_S)
     assert (best_hit and (best_hit.entry.text, best_hit.edits)) == hit
-
-
-short_texts = st.text("AB1", max_size=9)
-
-
-@quick
-@given(
-    known_texts=st.lists(st.tuples(short_texts, st.integers(0, 2)), max_size=12), text=short_texts
-)
-def test_the_texts_within_their_edits_are_found_nearest_first(
-    known_texts: list[tuple[str, int]], text: str
-) -> None:
-    edits = [Levenshtein.distance(known_text, text) for known_text, _ in known_texts]
-    near = sorted((edits[at], at) for at, (_, most) in enumerate(known_texts) if edits[at] <= most)
-    places = SimilarTexts(
-        [known_text for known_text, _ in known_texts], [most for _, most in known_texts]
-    ).find(text)
-    assert places == [(at, distance) for distance, at in near]
 
 
 def test_no_table_of_sqlite_gives_a_number_twice(opening: Callable[..., PassStore]) -> None:

@@ -1,16 +1,12 @@
 """Damaged values of one row, which must not hide other rows. PostgreSQL checks JSON itself."""
 
 import os
-import shutil
 import zipfile
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from plate_cameras.configuration import Camera
-from plate_cameras.control_room.rest.documents import to_details, to_pass
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
@@ -19,11 +15,11 @@ from plate_cameras.store.people.audit import AuditQuery
 from plate_cameras.store.people.people import Person
 from plate_cameras.store.scope import EVERYTHING, Scope
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.writing.unclosed_passes import UnclosedPasses
 from tests.plate_cameras.gates.known_vehicles import make_opening
 from tests.plate_cameras.store.stored_events import REQUESTER, make_event
+from tests.plate_cameras.store.tables.damaged_store import TEXT, Damage, check_that_others_are_there
 
-TEXT, OTHER = "A123BC77", "M456OP77"
+OTHER = "M456OP77"
 NORTH = Scope(("north",), frozenset(("yard",)))
 WRONG_FORMS = [
     pytest.param("'[{'", id="no JSON"),
@@ -32,27 +28,11 @@ WRONG_FORMS = [
     pytest.param("'{\"box\": 3}'", id="a table"),
     pytest.param("CAST(x'5b22ff225d' AS TEXT)", id="no UTF-8"),
 ]
-Damage = Callable[[str, str, str], None]
 
 
 @pytest.fixture
-def damage(tmp_path: Path, store: PassStore) -> Damage:
-    """Return a function that puts a value into a column of the rows of a condition."""
-
-    def put(column: str, value: str, condition: str) -> None:
-        table, name = column.split(".")
-        statement = f"UPDATE {table} SET {name} = {value} WHERE {condition}"
-        url = f"sqlite:///{tmp_path / 'passes.db'}"
-        with closing(Database(url)) as database, database.writing() as connection:
-            assert connection.exec_driver_sql(statement).rowcount
-
-    return put
-
-
-@pytest.fixture
-def url(sqlite_template: Path, tmp_path: Path) -> str:
-    shutil.copy(sqlite_template, tmp_path / "passes.db")
-    return f"sqlite:///{tmp_path / 'passes.db'}"
+def url(sqlite_url: str) -> str:
+    return sqlite_url
 
 
 @pytest.mark.parametrize("value", WRONG_FORMS)
@@ -66,22 +46,7 @@ def url(sqlite_template: Path, tmp_path: Path) -> str:
 def test_a_damaged_pass_hides_no_other(
     store: PassStore, damage: Damage, tmp_path: Path, column: str, value: str
 ) -> None:
-    events = [make_event(id_, TEXT, "agreed") for id_ in ("a", "b")]
-    store.write(events, [])
-    key = "id" if column.startswith("passes") else "pass_number"
-    damage(column, value, f"{key} = {'1' if key == 'pass_number' else repr('a')}")
-
-    page = store.search(PassQuery(TEXT), REQUESTER)
-    assert {found_pass.id for found_pass in page.passes} == {"a", "b"}
-    assert {to_pass(found_pass, ()).text for found_pass in page.passes} == {TEXT}
-    details = [store.get(id_, REQUESTER, neighbours=True) for id_ in ("a", "b")]
-    assert [len(to_details(pass_details, ()).readings) for pass_details in details] == [2, 2]
-    assert store.export_plate(TEXT, tmp_path / "out", REQUESTER) == 2
-    with closing(Database(f"sqlite:///{tmp_path / 'passes.db'}")) as database:
-        closings = UnclosedPasses(database).interrupted(["gate"])
-    assert [event.vehicle_pass.id for event in closings] == ["a", "b"]
-    store.write(closings, [])
-    assert store.delete_plate(TEXT, REQUESTER).passes == 2
+    check_that_others_are_there(store, damage, tmp_path, column, value)
 
 
 def test_a_damaged_value_keeps_no_deleted_plate(
@@ -117,7 +82,7 @@ def test_a_damaged_camera_has_no_lists_and_other_cameras_have_theirs(
 
 @pytest.mark.parametrize("name", ["edits", "valid_from_s", "valid_until_s"])
 @pytest.mark.parametrize("value", ["'a'", "x'00'"])
-def test_a_damaged_entry_is_none_and_the_others_open_gates(
+def test_a_damaged_entry_opens_no_gate_and_blocks_its_plate(
     store: PassStore, damage: Damage, name: str, value: str
 ) -> None:
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
@@ -128,6 +93,11 @@ def test_a_damaged_entry_is_none_and_the_others_open_gates(
     store.refresh(lookup)
     (residents,) = lookup.all
     assert [bool(residents.match(text, 0.0)) for text in (TEXT, OTHER)] == [False, True]
+    assert [residents.blocks(text, 0.0) for text in (TEXT, OTHER, "B840OK197")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("value", ["'a'", "x'00'"])
