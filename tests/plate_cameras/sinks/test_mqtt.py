@@ -123,42 +123,39 @@ async def test_a_test_of_the_sink_says_nothing_of_cameras(broker: Broker, free_p
         await watching.close()
 
 
-@pytest.mark.server
-async def test_a_zone_and_a_list_that_are_new_are_announced_once(
-    broker: Broker, free_port: int
-) -> None:
-    delivery = make_delivery(1)
-    data = delivery.document["data"] | {"zones": ["drawn"], "lists": [{"list": "stolen"}]}
-    news = replace(delivery, document=delivery.document | {"data": data})
-    with broker():
-        async with subscribe(free_port) as receive:
-            receiver = make(free_port)
-            await receiver.send(news)
-            await receiver.send(news)
-            await receiver.close()
-            topics = [(await receive())[0] for _ in range(11)]
-    event_topics = ["plates/gate/pass", "plates/gate/zones/drawn/pass", "plates/lists/stolen/pass"]
-    device_topics = [GATE_CONFIG, "homeassistant/device/plates-list_stolen/config"]
-    status = ["plates/status"]
-    assert topics == [GATE_CONFIG, *status, *device_topics, *event_topics, *event_topics, *status]
+ZONE_AND_LIST = {"zones": ["drawn"], "lists": [{"list": "stolen"}]}
+CAMERA = {"camera": "yard", "zones": []}
 
 
 @pytest.mark.server
-async def test_a_camera_that_was_added_to_the_file_is_announced_once(
-    broker: Broker, free_port: int
+@pytest.mark.parametrize(
+    ("news", "devices", "events"),
+    [
+        pytest.param(
+            ZONE_AND_LIST,
+            [GATE_CONFIG, "homeassistant/device/plates-list_stolen/config"],
+            ["plates/gate/pass", "plates/gate/zones/drawn/pass", "plates/lists/stolen/pass"],
+            id="zone and list",
+        ),
+        pytest.param(
+            CAMERA, ["homeassistant/device/plates_yard/config"], ["plates/yard/pass"], id="camera"
+        ),
+    ],
+)
+async def test_what_is_new_is_announced_once(
+    broker: Broker, free_port: int, news: dict[str, Any], devices: list[str], events: list[str]
 ) -> None:
     delivery = make_delivery(1)
-    data = delivery.document["data"] | {"camera": "yard", "zones": []}
-    news = replace(delivery, document=delivery.document | {"data": data})
+    data = delivery.document["data"] | news
+    news_delivery = replace(delivery, document=delivery.document | {"data": data})
+    expected_topics = [GATE_CONFIG, "plates/status", *devices, *events, *events, "plates/status"]
     with broker():
         async with subscribe(free_port) as receive:
             receiver = make(free_port)
-            await receiver.send(news)
-            await receiver.send(news)
+            await receiver.send(news_delivery)
+            await receiver.send(news_delivery)
             await receiver.close()
-            topics = [(await receive())[0] for _ in range(6)]
-    yard = ["homeassistant/device/plates_yard/config", *["plates/yard/pass"] * 2]
-    assert topics == [GATE_CONFIG, "plates/status", *yard, "plates/status"]
+            assert [(await receive())[0] for _ in expected_topics] == expected_topics
 
 
 @pytest.mark.server

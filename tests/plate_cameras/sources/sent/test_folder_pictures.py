@@ -172,22 +172,6 @@ def test_files_that_stay_keep_no_others_back_and_are_told(
     assert folder.stream.status.last_error == ""
 
 
-def test_files_that_are_not_ours_to_read_are_told(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(path: str, *arguments: int, **options: int) -> int:
-        if path == "a.jpg":
-            raise PermissionError(13, "Permission denied")
-        return open_file(path, *arguments, **options)
-
-    open_file = os.open
-    monkeypatch.setattr(folder_pictures.os, "open", refuse)
-    folder.add("a.jpg")
-    folder.add("b.jpg")
-    assert len(folder.read()) == 1
-    assert folder.stream.status.last_error.endswith("a.jpg cannot be read: Permission denied")
-
-
 def test_a_file_system_that_hangs_holds_up_nobody_else(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
