@@ -14,23 +14,37 @@ from tests.plate_cameras.sources.sent.vendor_messages import picture
 from tests.plate_cameras.sources.sent.watched_folder import LATER_S, Folder
 
 
-def test_a_file_that_can_be_read_at_last_is_read_and_one_that_can_be_moved_is_moved(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def keep_from_reading(patch: pytest.MonkeyPatch, file: str) -> None:
+    """Refuse to open a file, as the system does with those of other users."""
+
     def refuse(path: str, *arguments: int, **options: int) -> int:
-        if path == "a.jpg":
+        if path == file:
             raise PermissionError(13, "Permission denied")
         return open_file(path, *arguments, **options)
 
     open_file = os.open
+    patch.setattr(folder_pictures.os, "open", refuse)
+
+
+def test_files_that_are_not_ours_to_read_are_told(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_from_reading(monkeypatch, "a.jpg")
+    folder.add("a.jpg")
+    folder.add("b.jpg")
+    assert len(folder.read()) == 1
+    assert folder.stream.status.last_error.endswith("a.jpg cannot be read: Permission denied")
+
+
+def test_a_file_that_can_be_read_at_last_is_read_and_one_that_can_be_moved_is_moved(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     folder.add("a.jpg")
     folder.add("b.jpg")
     (folder.top / "read").write_bytes(b"no folder")
     with monkeypatch.context() as patch:
-        patch.setattr(folder_pictures.os, "open", refuse)
-        assert len(folder.read()) == 1
-        assert folder.stream.status.last_error.endswith("cannot be read: Permission denied")
-        assert [*folder.read(), *folder.read()] == []
+        keep_from_reading(patch, "a.jpg")
+        assert [len(folder.read()) for _ in range(3)] == [1, 0, 0]
     assert len(caplog.records) == 1
     (folder.top / "read").unlink()
     assert len(folder.read()) == 1
