@@ -123,7 +123,7 @@ faults: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.faults --json reports/faults.json --logs reports/faults \
 	  --page docs/reliability.md
 
-camera-faults: .venv/.workshop
+camera-faults: .venv/.workshop .venv/.cameras
 	$(BIN)/python -m workshop.benchmarks.camera_faults --at-once 3 --json reports/camera_faults.json \
 	  --logs reports/camera_faults --page docs/reliability.md
 

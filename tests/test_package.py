@@ -221,6 +221,21 @@ def imported_packages(package: str) -> set[str]:
     return packages - sys.stdlib_module_names
 
 
+PROGRAMS = [
+    pytest.param(module.replace(".", "/"), needs.split(), id=target)
+    for target, needs, recipe in re.findall(
+        r"^([\w-]+):(.*)\n((?:\t.*\n)+)", (PROJECT / "Makefile").read_text(), re.MULTILINE
+    )
+    for module in re.findall(r"-m (workshop[\w.]+)", recipe)
+]
+
+
+@pytest.mark.parametrize(("package", "needs"), PROGRAMS)
+def test_make_installs_the_cameras_for_what_imports_them(package: str, needs: list[str]) -> None:
+    imports_cameras = "plate_cameras" in imported_packages(package)
+    assert (".venv/.cameras" in needs) == imports_cameras
+
+
 def test_no_page_and_no_message_installs_a_package_that_only_has_our_name() -> None:
     code = [*PROJECT.glob("orchestrator/**/*.py"), *PROJECT.glob("plate_cameras/**/*.py")]
     files = [*PAGES, *code]
