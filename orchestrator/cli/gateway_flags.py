@@ -79,7 +79,7 @@ class GatewayFlags(CallerOptions, AddressFlags):
 
         http, grpc, metrics = self._find_addresses(triton)
         self._check_keys(http)
-        self._check_origins()
+        self._check_names()
         self._check_proxies()
         self._check_files()
         return GatewayOptions(
@@ -137,7 +137,7 @@ class GatewayFlags(CallerOptions, AddressFlags):
                 "--keys FILE, or let anybody call with --no-keys"
             )
 
-    def _check_origins(self) -> None:
+    def _check_names(self) -> None:
         """Refuse names that no browser sends: they would have no effect, or lock all callers out.
 
         Raises:

@@ -123,7 +123,7 @@ def _headers_of(text: str) -> Headers:
 def _add(message: SentMessage, name: str, content: bytes) -> None:
     """Add a part: a picture by its first bytes, else values, else a text by its name.
 
-    Of pictures with the same name the largest counts, as of those with other names.
+    The largest picture counts among those with the same name, as among those with other names.
     """
     start = content[:64].lstrip(MARKS)
     if start.startswith((b"{", b"[")):

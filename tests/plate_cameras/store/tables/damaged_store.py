@@ -1,4 +1,4 @@
-"""What must be true of a store with a damaged value."""
+"""Checks that a store with a damaged value still shows all that is whole."""
 
 from collections.abc import Callable
 from contextlib import closing
